@@ -23,11 +23,8 @@ _HOMES = {
     "recipe": "itmlab.train",
     "Recipe": "itmlab.train.recipes",
     "ItmlabError": "itmlab.errors",
-    "check": "itmlab.studies.exercises",
-    "view": "itmlab.studies.kit.viewer",
 }
-_FOLDERS = ("data", "losses", "metrics", "models", "papers", "samplers", "scenes", "storage",
-            "studies", "synthesis", "text", "train")  # fmt: skip
+_FOLDERS = ("data", "losses", "metrics", "models", "samplers", "scenes", "storage", "synthesis", "text", "train")
 
 __all__ = [*_HOMES, *_FOLDERS, "__version__"]
 

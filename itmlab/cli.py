@@ -18,12 +18,9 @@ from typing import Annotated, Any
 
 import typer
 
-from .book import book
 from .data.faults import one_line
 from .errors import ItmlabError
 from .storage import atomic_file, cache_directory, cores, refuse_foreign, unusable
-from .studies import pretraining, tour
-from .studies.tour import Force, Words
 
 app = typer.Typer(
     name="itmlab",
@@ -37,6 +34,8 @@ app = typer.Typer(
 # Options that several commands share, and what they stand for: a run, a data set, pairs of names and values.
 
 File = Path | None
+Words = list[str] | None  # the values of a repeatable option
+Force = Annotated[bool, typer.Option("--force", help="Overwrite files that itmlab did not write.")]
 DataName = Annotated[
     str, typer.Option("--data", help="scenes, flickr30k, coco, folder, hub, regions (see itmlab.data.load).")
 ]
@@ -465,50 +464,14 @@ def chrome_path() -> str | None:
     return os.environ.get("BROWSER_PATH") or next(filter(None, map(shutil.which, names)), None)
 
 
-# Commands of the papers, notebooks and figures.
-
-
-@app.command()
-def reproduce(
-    item: Annotated[str, typer.Argument(metavar="ITEM", help="fne, fne.table_3, …, or all.")] = "all",
-    fresh: Annotated[bool, typer.Option("--fresh", help="Train it now, instead of what is committed.")] = False,
-    keep: Annotated[bool, typer.Option("--keep", help="Keep what was measured where the ledger reads it.")] = False,
-    size: Annotated[str, typer.Option(help="tiny; base or large are the papers'.")] = "tiny",
-    seeds: Annotated[int, typer.Option(help="How many runs of each row.")] = 2,
-    change: Annotated[Words, typer.Option("--set", help="In every recipe, FIELD=VALUE (data.steps=20).")] = None,
-    folds: Folds = 1,
-    run_root: Annotated[Path, typer.Option(help="Where runs and results go.")] = Path("runs/papers"),
-    out: Annotated[File, typer.Option(help="A folder for the figures.")] = None,
-    data: DataName = "scenes",
-    root: DataRoot = None,
-    option: DataOptions = None,
-    skip_faults: SkipFaults = False,
-) -> None:
-    """Print a table, figure or claim of the four papers: ours beside theirs, and what holds here."""
-    from .papers import reproduce as reproduce_items
-
-    if not fresh and (data != "scenes" or option):
-        raise ItmlabError("no other data are committed", where="--data", remedy="add --fresh, which trains")
-    loaded = None if data == "scenes" else load_data(data, root, option, skip_faults)
-    options = pairs(option, "--option") if data == "scenes" else {}
-    options |= {"data": loaded, "size": size, "seeds": seeds, "changes": changes_of(change)}
-    reproduce_items(item, fresh=fresh, keep=keep, folds=folds, run_root=run_root, out=out, **options)
-
-
-app.command("tour")(tour.run_tour)
-app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(tour.lab)  # to JupyterLab
-for command in (pretraining.pretrain, tour.figures, book):
-    app.command()(command)
-
-
 @app.callback()
 def _options(debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False) -> None:
     if debug:
         os.environ["ITMLAB_DEBUG"] = "1"
 
 
-def main() -> None:
-    """Run a command; an ItmlabError or an OSError is one line on standard error and exit status 2."""
+def run_commands(app: typer.Typer) -> None:
+    """Run a command line; an ItmlabError or an OSError is one line on standard error and exit status 2."""
     warnings.formatwarning = lambda message, *_, **__: f"warning: {one_line(message, 1000)}\n"  # without its source
     if "--debug" in sys.argv[1:]:  # wherever it stands
         sys.argv = [sys.argv[0], "--debug", *(word for word in sys.argv[1:] if word != "--debug")]
@@ -519,3 +482,8 @@ def main() -> None:
             raise
         print(f"error: {error if isinstance(error, ItmlabError) else unusable(error)}", file=sys.stderr)
         sys.exit(2)
+
+
+def main() -> None:
+    """Run the commands of itmlab."""
+    run_commands(app)

@@ -19,7 +19,7 @@ settings.load_profile("untimed")
 
 SLOW_FOLDERS = {"benchmarks", "browser", "notebooks", "real"}
 REPOSITORY = Path(__file__).resolve().parents[1]
-ORDER = {"notebooks": 0, "browser": 2, "studies": 3, "text": 3, "training": 3}  # all else 1
+ORDER = {"notebooks": 0, "browser": 2, "workshop": 3, "text": 3, "training": 3}  # all else 1
 SLOW_TESTS = set((Path(__file__).parent / "slow_tests.txt").read_text(encoding="utf-8").split())
 
 

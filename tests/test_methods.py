@@ -89,14 +89,14 @@ NUMBER = r"[A0-9](?:\.?\d)*[ab]?\b"
 CITED = re.compile(rf"{KINDS}({NUMBER}(?:\)?(?:,| to| and|–| to) ?\(?{NUMBER})*)")
 NAMED = re.compile(rf"(FNE|SAM|TAGS-DC|TAGS|ITContrast)(?:'s)?(?:,? \d{{4}})?,? (?:appendix )?(?={KINDS})")
 WHOLE = {  # files that cite this paper alone, unless they name another
-    "FNE": ["itmlab/samplers/fne.py", "itmlab/studies/fne/*.py", "notebooks/0[467]*.ipynb"],
-    "SAM": ["itmlab/metrics/semantic.py", "itmlab/studies/sam/*.py", "notebooks/09*.ipynb"],
+    "FNE": ["itmlab/samplers/fne.py", "notebooks/workshop/*/false_negatives.py", "notebooks/0[467]*.ipynb"],
+    "SAM": ["itmlab/metrics/semantic.py", "notebooks/workshop/*/rankings.py", "notebooks/09*.ipynb"],
     "TAGS-DC": [
         *("itmlab/losses/tags.py", "itmlab/losses/words.py", "itmlab/train/step_cross.py"),
         *("itmlab/synthesis/tags.py", "itmlab/synthesis/refill.py", "itmlab/synthesis/negative.py"),
-        *("itmlab/studies/tags/*.py", "notebooks/03*.ipynb", "notebooks/10*.ipynb"),
+        *("notebooks/workshop/*/negative*.py", "notebooks/03*.ipynb", "notebooks/10*.ipynb"),
     ],
-    "ITContrast": ["itmlab/synthesis/synhnc.py", "itmlab/studies/itcontrast/*.py", "notebooks/08*.ipynb"],
+    "ITContrast": ["itmlab/synthesis/synhnc.py", "notebooks/workshop/*/synthesis.py", "notebooks/08*.ipynb"],
 }
 
 

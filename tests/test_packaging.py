@@ -95,12 +95,12 @@ def readme_command(name: str) -> str:
 
 def test_ci_runs_the_readme_test_command() -> None:
     assert "pytest" in readme_command("tests") and "-c constraints.txt" in readme_command("tests")
-    assert "itmlab tour" in readme_command("tour")
+    assert "workshop tour" in readme_command("tour")
     assert "<!-- command: tests -->" in (ROOT / ".ci" / "run").read_text()
 
 
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "itmlab/METHODS.md")]
-PAGES += [path for path in (ROOT / "itmlab" / "book" / "pages").glob("*.md") if path.name != "index.md"]
+PAGES += sorted((ROOT / "notebooks" / "guide").glob("*.md"))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
@@ -134,20 +134,28 @@ def installed(tmp_path_factory) -> Path:
     return python
 
 
-def test_a_wheel_runs_the_tour_and_builds_the_book_from_anywhere(installed, tmp_path) -> None:
-    """Its notebooks, figures and pages come with it; what it writes goes where it is called."""
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith(("ITMLAB_FIG", "PYTHONPATH"))
-    }
+def test_a_wheel_has_the_package_the_workshop_and_the_ledger(installed, tmp_path) -> None:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHONPATH")}
 
     def run(*words: str) -> str:
         done = subprocess.run([installed, *words], cwd=tmp_path, env=environment, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    assert str(ROOT) not in run("-c", "import itmlab; print(itmlab.__file__)")
-    run("-c", "from itmlab.studies import kit; kit.committed('roc'), kit.load_result('fne.table_4')")
-    run("-m", "itmlab", "tour", "--only", "01", "--out", "ran")
-    assert (tmp_path / "figures" / "quick" / "scenes.json").exists() and (tmp_path / "ran").is_dir()
-    run("-m", "itmlab", "book", "--no-run", "--executed", "ran", "--out", "pages")
-    assert "itmlabFigure" in next((tmp_path / "pages" / "_static" / "figures").glob("*.js")).read_text()[:20]
+    assert str(ROOT) not in run("-c", "import itmlab, workshop; print(itmlab.__file__, workshop.__file__)")
+    assert "fne.table_3" in run("-m", "workshop", "ledger", "fne")
+
+
+WITHOUT_EXTRAS = """
+import sys
+for name in ("plotly", "ipywidgets", "anywidget", "umap", "jupyterlab", "nbclient", "kaleido", "workshop"):
+    sys.modules[name] = None  # importing it fails, as where it is not installed
+import itmlab
+data = itmlab.load("scenes", images=50)
+itmlab.pretrained("fne").search("a dog", data=data)
+"""
+
+
+def test_the_package_works_without_the_extras(tmp_path) -> None:
+    done = subprocess.run([sys.executable, "-c", WITHOUT_EXTRAS], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr

@@ -15,7 +15,6 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -581,11 +580,6 @@ class Comparison:
                     row |= {"p": p, "p (Holm)": corrected}
                 rows.append(row)
         return pandas.DataFrame(rows)
-
-    def figure(self, *columns: str) -> Any:
-        """The differences to the baseline with their intervals, as a plotly figure with a panel per column."""
-        drawing = import_module("itmlab.studies.kit")  # imported here, as the core does without plotly
-        return drawing.draw_comparison(self, *columns)
 
     def _frame(self) -> "pandas.DataFrame":
         """The table as it is shown: means of all recalls, and each of `shown` beside its difference to the baseline."""

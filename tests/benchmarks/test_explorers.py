@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 
 import ipywidgets
 import pytest
+from workshop import analysis, explore
+from workshop.explore.base import Explorer
 
 import itmlab
-from itmlab.studies import fne, itcontrast, maps, sam, tags
-from itmlab.studies.kit.explorer import Explorer
 
 MOVES = 5
 SENTENCES = ["a red bird on a fence", "two dogs play on the grass", "a man rides a brown horse", "a boat", "a big tree"]
@@ -29,41 +29,41 @@ MODEL = {
 def notebook_03() -> Explorer:
     run = itmlab.pretrained("tags")
     data = itmlab.load("scenes", split="test", regions=run.model.config.visual == "regions")
-    return tags.explore_negatives(run, data, picture=4)
+    return explore.explore_negatives(run, data, picture=4)
 
 
 def notebook_05() -> Explorer:
     data, run = itmlab.load("scenes", split="test"), itmlab.pretrained("triplet")
-    spaces = maps.embedded({"before training": maps.untrained(run), "after training": run}, data)
-    return maps.explore_embeddings(spaces, data, picture=7)
+    spaces = analysis.embedded({"before training": analysis.untrained(run), "after training": run}, data)
+    return explore.explore_embeddings(spaces, data, picture=7)
 
 
 def notebook_06() -> Explorer:
-    studied = fne.study(itmlab.pretrained("fne"), itmlab.load("scenes", split="test"))
-    return fne.explore_false_negatives(studied, anchor=3, prior=0.01)
+    studied = analysis.study(itmlab.pretrained("fne"), itmlab.load("scenes", split="test"))
+    return explore.explore_false_negatives(studied, anchor=3, prior=0.01)
 
 
 def notebook_07() -> Explorer:
     runs = {"without FNE": itmlab.pretrained("hardest_memory"), "with FNE": itmlab.pretrained("fne")}
-    return maps.explore_attention(runs, itmlab.load("scenes", split="test"))
+    return explore.explore_attention(runs, itmlab.load("scenes", split="test"))
 
 
 def notebook_08() -> Explorer:
-    return itcontrast.explore_kernel_memory(itmlab.pretrained("triplet"), itmlab.load("scenes", split="test"), anchor=3)
+    return explore.explore_kernel_memory(itmlab.pretrained("triplet"), itmlab.load("scenes", split="test"), anchor=3)
 
 
 def notebook_09() -> Explorer:
     runs = {name: itmlab.pretrained(name) for name in ("triplet", "fne", "hardest_memory", "sam")}
-    return sam.explore_retrieval(sam.retrievals(runs, itmlab.load("scenes", split="test")))
+    return explore.explore_retrieval(analysis.retrievals(runs, itmlab.load("scenes", split="test")))
 
 
 def notebook_10() -> Explorer:
     runs = {name: itmlab.pretrained(name) for name in ("uniter", "tags_dc")}
-    return tags.explore_words(runs, itmlab.load("scenes", split="test", regions=True))
+    return explore.explore_words(runs, itmlab.load("scenes", split="test", regions=True))
 
 
 NOTEBOOKS: dict[str, Callable[[], Explorer]] = {
-    "02": tags.explore_masking,
+    "02": explore.explore_masking,
     "03": notebook_03,
     "05": notebook_05,
     "06": notebook_06,

@@ -8,9 +8,9 @@ from tests.browser.test_lab import PATIENCE, open_and_run, press, screenshot
 pytestmark = pytest.mark.browser
 
 CODE = """import itmlab
-from itmlab.studies import itcontrast
+from workshop import explore
 run, data = itmlab.pretrained("triplet"), itmlab.load("scenes", split="test")
-itcontrast.explore_kernel_memory(run, data, anchor=3, pairs=64)"""
+explore.explore_kernel_memory(run, data, anchor=3, pairs=64)"""
 
 
 PICTURES = ".js-plotly-plot .layer-above image, .js-plotly-plot .imagelayer image"

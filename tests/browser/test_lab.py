@@ -24,22 +24,22 @@ def write_notebook(path: Path, code: str) -> None:
     nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)], metadata=kernel), path)
 
 
-FNE = """from itmlab.studies import fne
-from tests.studies.synthetic import synthetic_study
-fne.explore_false_negatives(synthetic_study())"""
+FNE = """from workshop import explore
+from tests.workshop.synthetic import synthetic_study
+explore.explore_false_negatives(synthetic_study())"""
 ATTENTION = """from itmlab import models
-from itmlab.studies import maps
-from tests.studies.small_world import small_set
+from workshop import explore
+from tests.workshop.small_world import small_set
 data = small_set()
 model = models.build_model(models.DualEncoderConfig.tiny(), data.captions, seed=0).eval()
-maps.explore_attention({"one": model}, data)"""
+explore.explore_attention({"one": model}, data)"""
 
-PLAIN = """from itmlab.studies import kit
+PLAIN = """from workshop import plots
 kit.committed("pointing_seeing")"""
 BOXES = "all => all.map(each => each.getBoundingClientRect()).map(box => [box.width, box.height])"
 
 SLOW = """import time, ipywidgets, plotly.graph_objects as go
-from itmlab.studies.kit.explorer import Explorer
+from workshop.explore.base import Explorer
 steps, drawn = ipywidgets.IntSlider(0, 0, 40, description="steps"), []
 
 def draw():

@@ -33,7 +33,7 @@ def wait_for_change(page, before: str) -> str:
 
 
 def test_a_typed_caption_brings_its_own_graph_and_a_slider_hides_more(page, lab: Lab) -> None:
-    open_and_run(page, lab, "masking.ipynb", "from itmlab.studies import tags\ntags.explore_masking()")
+    open_and_run(page, lab, "masking.ipynb", "from workshop import explore\nexplore.explore_masking()")
     page.locator(".js-plotly-plot .annotation-text").first.wait_for(timeout=PATIENCE)
     before = annotations(page)
     assert "shirts" in before

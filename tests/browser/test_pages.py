@@ -16,13 +16,13 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 from PIL import Image
+from workshop.analysis.attention import AttentionMap
+from workshop.plots import saving
+from workshop.plots.canvas import draw_captioned, draw_gallery
+from workshop.plots.maps import draw_attention_maps
 
 from itmlab.data.captionset import CaptionSet
 from itmlab.metrics.by_image import RECALLS
-from itmlab.studies.kit import saving
-from itmlab.studies.kit.canvas import draw_captioned, draw_gallery
-from itmlab.studies.maps.attention import AttentionMap
-from itmlab.studies.maps.figures import draw_attention_maps
 from itmlab.train.comparison import Comparison
 from itmlab.train.search import Hits
 from tests.browser.test_lab import PATIENCE

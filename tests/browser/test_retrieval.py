@@ -10,9 +10,9 @@ pytestmark = pytest.mark.browser
 PICTURES = "figure => Array.from(figure.querySelectorAll('image'), each => each.getAttribute('href')).join()"
 
 
-CODE = """from itmlab.studies import sam
-from tests.studies.small_retrievals import small_retrievals
-sam.explore_retrieval(small_retrievals())"""
+CODE = """from workshop import explore
+from tests.workshop.small_retrievals import small_retrievals
+explore.explore_retrieval(small_retrievals())"""
 
 
 def test_a_typed_sentence_brings_other_pictures(page, lab: Lab) -> None:

@@ -11,11 +11,11 @@ pytestmark = pytest.mark.browser
 CELL = """
 import torch
 import itmlab
-from itmlab.studies import tags
+from workshop import analysis, explore
 from itmlab.models import CrossEncoderConfig, build_model
 data = itmlab.load("scenes", images=30)
 cross_encoder = build_model(CrossEncoderConfig.tiny(visual="patches"), data.captions, seed=0).eval()
-tags.explore_negatives(cross_encoder, data, generator="vse_c")
+explore.explore_negatives(cross_encoder, data, generator="vse_c")
 """
 
 

@@ -8,10 +8,10 @@ from tests.browser.test_masking import annotations, wait_for_change
 
 pytestmark = pytest.mark.browser
 
-CODE = """from itmlab.studies import tags
-from tests.studies.colour_cross_encoder import ColourCrossEncoder, judging_set
+CODE = """from workshop import explore
+from tests.workshop.colour_cross_encoder import ColourCrossEncoder, judging_set
 data = judging_set()
-tags.explore_words({"cross-encoder": ColourCrossEncoder(data.captions)}, data)"""
+explore.explore_words({"cross-encoder": ColourCrossEncoder(data.captions)}, data)"""
 
 
 def test_a_typed_sentence_is_explained_word_by_word(page, lab: Lab) -> None:

@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from itmlab.studies.tour import find_notebooks
+from workshop.tour import find_notebooks
 
 pytestmark = pytest.mark.notebook
 
@@ -18,7 +17,7 @@ def toured(tmp_path_factory):
     """One run of the whole tour: its printed words, the executed notebooks, the figures."""
     out, figures = tmp_path_factory.mktemp("executed"), tmp_path_factory.mktemp("figures")
     result = subprocess.run(
-        [sys.executable, "-m", "itmlab", "tour", "--out", str(out)],
+        [sys.executable, "-m", "workshop", "tour", "--out", str(out)],
         env={**os.environ, "ITMLAB_FIGURES": str(figures)},
         capture_output=True,
         text=True,

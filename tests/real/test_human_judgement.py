@@ -8,10 +8,10 @@ move it.
 import math
 
 import pytest
+from workshop.analysis.human import TABLE_1, crisscrossed
 
 from itmlab.data import load
 from itmlab.metrics import Cider, Spice, human_judgement
-from itmlab.studies.sam.human import TABLE_1, crisscrossed
 
 pytestmark = [pytest.mark.real, pytest.mark.filterwarnings("ignore:SPICE"), pytest.mark.filterwarnings("ignore:NCS")]
 SPICE, CIDER, BINARY = "NCS with SPICE", "NCS with CIDEr", "binary relevance"

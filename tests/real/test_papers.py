@@ -9,13 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from workshop.analysis.human import TABLE_1
+from workshop.papers import tags
+from workshop.plots.drawn import drawings
+from workshop.plots.negative_tables import TABLE_3, TRUE_NEGATIVES
+from workshop.plots.words import PAPER_ACCURACY
 
 from itmlab.losses.tags import PAPER_WEIGHTS
-from itmlab.papers import tags
-from itmlab.studies.kit.drawn import drawings
-from itmlab.studies.sam.human import TABLE_1
-from itmlab.studies.tags.tables import TABLE_3, TRUE_NEGATIVES
-from itmlab.studies.tags.word_figures import PAPER_ACCURACY
 from tests.test_methods import PAPERS
 
 pytestmark = pytest.mark.real

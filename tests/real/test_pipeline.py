@@ -1,9 +1,9 @@
 """The shipped pipeline on UD English EWT's test split: quality bounds, on its own words and from raw text."""
 
 import pytest
+from workshop.parser.sentences import read_sentences
+from workshop.parser.treebank import parsing_scores
 
-from itmlab.studies.parser.sentences import read_sentences
-from itmlab.studies.parser.treebank import parsing_scores
 from itmlab.text.parsing import load_pipeline
 
 pytestmark = pytest.mark.real

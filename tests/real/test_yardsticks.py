@@ -1,10 +1,10 @@
 """SugarCrepe as it was published: counts, the available pictures, and the blind controls."""
 
 import pytest
+from workshop.analysis.yardsticks import run_on_yardstick
 
 import itmlab
 from itmlab.metrics import measure, read_yardstick
-from itmlab.studies.yardsticks import run_on_yardstick
 
 pytestmark = pytest.mark.real
 SUGARCREPE = {"add_att": 692, "add_obj": 2062, "replace_att": 788, "replace_obj": 1652, "replace_rel": 1406}

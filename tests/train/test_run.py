@@ -3,11 +3,11 @@
 import pytest
 import torch
 from PIL import Image
+from workshop.analysis.attention import word_maps
 
 from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError
 from itmlab.scenes import load
-from itmlab.studies.maps import word_maps
 from itmlab.train import checkpoint
 from itmlab.train.checkpoint import locked
 from itmlab.train.loop import train

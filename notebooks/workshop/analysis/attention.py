@@ -1,0 +1,417 @@
+"""Where a word lands in a picture, and whether it lands on what it means.
+
+FNE's paper does not define its attention map. Here it is the cosine of a word's feature with each patch's feature
+(METHODS 1.5). `relevance` is a second view, by gradients. `pointing` measures both against the masks of drawn scenes.
+
+References:
+    Li et al. (2023), FNE, Figures 3 and 7.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from numpy import ndarray
+from PIL import Image
+from torch import Tensor, nn
+from torch.nn.functional import cosine_similarity, interpolate
+
+from itmlab.data.captionset import CaptionSet
+from itmlab.data.pictures import read_image
+from itmlab.errors import ItmlabError
+from itmlab.metrics.statistics import bootstrap
+from itmlab.models import DualEncoder
+from itmlab.models.encoded import evaluating
+from itmlab.models.pairs import on_device
+from itmlab.storage import read_json
+from itmlab.text.graph import TOKEN, tokenise
+from itmlab.text.rules.lexicon import noun_lemma, word_set
+
+from .scoring import model_of
+
+
+@dataclass(frozen=True)
+class AttentionMap:
+    """The map of one word over one picture.
+
+    Args:
+        weights: one number per patch, rows from the top.
+        word: the word.
+        picture: the part of the picture that the patches cover.
+    """
+
+    weights: Float[np.ndarray, "row column"]
+    word: str
+    picture: Image.Image
+
+
+@torch.no_grad()
+def word_maps(model: Any, picture: Image.Image | Path, caption: str) -> list[AttentionMap]:
+    """Return the maps of all words of a caption in order, without punctuation.
+
+    A weight is the cosine, in [-1, 1], of the word's feature (the mean over its pieces) with the patch's feature, both
+    in the common space before pooling. It does not depend on any other picture or caption.
+
+    Args:
+        model: a dual encoder or a Run of one. For photographs the patches are the regions of the frozen encoder.
+        picture: a picture or its file.
+        caption: the caption.
+    """
+    model = dual_encoder_of(model)
+    picture = read_image(picture) if isinstance(picture, Path) else picture
+    with evaluating(model):
+        pixels = on_device(model, model.prepare_images([picture]))
+        patches = model.encode_images(pixels).local[0]
+        features = model.encode_captions(on_device(model, model.prepare_captions([caption]))).local[0]
+    covered = covered_part(model, picture, pixels)
+    return [
+        AttentionMap(patch_similarity(patches, features[pieces].mean(dim=0), model.patch_grid), word, covered)
+        for word, pieces in spoken_words(model, caption)
+    ]
+
+
+def spoken_words(model: DualEncoder, caption: str) -> list[tuple[str, list[int]]]:
+    """Return the caption's words without punctuation, each with the positions of its pieces."""
+    return [entry for entry in model.caption_words(caption) if any(character.isalnum() for character in entry[0])]
+
+
+def find_word(model: DualEncoder, caption: str, word: str, occurrence: int = 0) -> int:
+    """Return the number of a word among `spoken_words`.
+
+    Raises:
+        ItmlabError: the word does not occur so often; the line lists the caption's words.
+    """
+    words = [spoken for spoken, _ in spoken_words(model, caption)]
+    matches = [number for number, spoken in enumerate(words) if spoken.casefold() == word.casefold()]
+    if not 0 <= occurrence < len(matches):
+        times = f"{occurrence + 1} times " if occurrence else ""
+        listed = ", ".join(dict.fromkeys(words)) or "none"
+        raise ItmlabError(f"the word {word!r} does not occur {times}in the caption", remedy=f"its words are {listed}")
+    return matches[occurrence]
+
+
+def patch_similarity(
+    patches: Float[Tensor, "patch dimension"], word: Float[Tensor, "dimension"], grid: tuple[int, int]
+) -> Float[np.ndarray, "row column"]:
+    """Return the cosine of each patch's feature with the word's feature, arranged like the patches."""
+    return cosine_similarity(patches, word[None], dim=-1).reshape(grid).float().cpu().numpy()
+
+
+def dual_encoder_of(model: Any) -> DualEncoder:
+    """Return the model itself, or the model of a Run.
+
+    Raises:
+        ItmlabError: it has no features of patches and words.
+    """
+    model = model_of(model)
+    if not (model.encodes_apart and model.takes_pictures):
+        message = f"{type(model).__name__} has no features of words and patches"
+        raise ItmlabError(message, remedy="take a dual encoder")
+    return model
+
+
+def covered_part(model: DualEncoder, picture: Image.Image, pixels: Float[Tensor, "1 3 height width"]) -> Image.Image:
+    """Return the part of the picture that the patches cover: all of it, unless the model crops the centre."""
+    if model.config.shortest_edge is None:
+        return picture.convert("RGB")
+    mean, std = (torch.tensor(three).view(3, 1, 1) for three in (model.config.mean, model.config.std))
+    values = (pixels[0].cpu() * std + mean).clamp(0, 1) * 255
+    return Image.fromarray(values.round().byte().permute(1, 2, 0).numpy())
+
+
+# Which patches the score of a pair depends on: gradient times activation inside the image tower.
+
+
+def relevance(
+    model: Any, picture: Image.Image, caption: str, *, word: str | None = None, occurrence: int = 0, layer: int = -2
+) -> AttentionMap:
+    """Return how much each patch matters for the similarity of a picture and a caption, or of one word of it.
+
+    The relevance is the positive part of Σ_d (∂s/∂h)·h, where h is the patch's feature after block `layer` of the image
+    tower. The default is the last block but one: the normalisation behind the last block ignores the length of a
+    feature, so that nothing would remain. Unlike the similarity of word and patch, it includes what attention carries
+    among patches.
+
+    Args:
+        model: a dual encoder or a Run of one. Its gradients are left unchanged.
+        picture: the picture.
+        caption: the caption.
+        word: a word of the caption; by default the whole caption.
+        occurrence: which of several equal words.
+        layer: the block of the image tower.
+
+    Raises:
+        ItmlabError: the image tower is frozen, or there is no such word or block.
+    """
+    model = dual_encoder_of(model)
+    if model.image_tower is None:
+        raise ItmlabError("no gradient goes through a frozen encoder", remedy="take word_maps")
+    with evaluating(model), torch.enable_grad():
+        pixels = on_device(model, model.prepare_images([picture]))
+        hidden, pooled = _hidden_and_pooled(model, pixels, layer)
+        score = torch.cosine_similarity(pooled, _target(model, caption, word, occurrence), dim=0)
+        (gradient,) = torch.autograd.grad(score, hidden)
+    rows, columns = model.patch_grid
+    parts = (gradient * hidden)[0, -rows * columns :].sum(dim=-1)  # positions before the patches are special
+    weights: Float[np.ndarray, "row column"] = parts.clamp(min=0).detach().reshape(rows, columns).float().cpu().numpy()
+    return AttentionMap(weights, word or "whole caption", covered_part(model, picture, pixels))
+
+
+def _hidden_and_pooled(
+    model: DualEncoder, pixels: Float[Tensor, "1 3 height width"], layer: int
+) -> tuple[Float[Tensor, "1 position hidden"], Float[Tensor, "dimension"]]:
+    """Return the features after one block, and the picture's pooled feature computed from them."""
+    blocks = max((part for part in model.image_tower.modules() if isinstance(part, nn.ModuleList)), key=len)
+    if not -len(blocks) <= layer < len(blocks):
+        raise ItmlabError(f"there is no block {layer} in an image tower of {len(blocks)}")
+    caught: list[Tensor] = []
+
+    def catch(block: nn.Module, inputs: Any, output: Any) -> Any:
+        features = output[0] if isinstance(output, tuple) else output
+        caught.append(features if features.requires_grad else features.requires_grad_())  # frozen weights: start here
+        return output
+
+    hook = blocks[layer].register_forward_hook(catch)
+    try:
+        pooled = model.encode_images(pixels).pooled[0]
+    finally:
+        hook.remove()
+    return caught[0], pooled
+
+
+@torch.no_grad()
+def _target(model: DualEncoder, caption: str, word: str | None, occurrence: int) -> Float[Tensor, "dimension"]:
+    """Return the caption's pooled feature, or the mean over the pieces of one word."""
+    encoded = model.encode_captions(on_device(model, model.prepare_captions([caption])))
+    if word is None:
+        return encoded.pooled[0]
+    _, pieces = spoken_words(model, caption)[find_word(model, caption, word, occurrence)]
+    return encoded.local[0, pieces].mean(dim=0)
+
+
+# Does a word's map land on the object that the word means? Measured on drawn scenes, whose masks are known.
+
+BATCH_SIZE = 64  # captions through the model
+
+
+@dataclass(frozen=True)
+class Pointing:
+    """Measures of each word that means a visible object.
+
+    Args:
+        hit: whether the map's peak is on the object.
+        mass: the share of the map's weight on the object.
+        area: the share of the picture that the object covers, which is chance for both measures.
+        image: the word's image.
+        centre: whether the middle of the picture is on the object, as for a map that ignores the picture.
+    """
+
+    hit: Bool[ndarray, "word"]
+    mass: Float[ndarray, "word"]  # share of the map's weight inside the object
+    area: Float[ndarray, "word"]  # share of the picture that the object takes: chance, for both measures
+    image: Int[ndarray, "word"]
+    centre: Bool[ndarray, "word"] | None = None  # is the middle of the picture in the object: a map that sees nothing
+
+    @property
+    def chance(self) -> float:
+        """What a flat map or a random peak reaches on average."""
+        return float(self.area.mean())
+
+    def by_image(self, images: int) -> Float[ndarray, "image"]:
+        """Return the percentage of each image's words whose peak is on the object; NaN without such a word."""
+        words = np.bincount(self.image, minlength=images)
+        with np.errstate(invalid="ignore"):
+            return 100 * np.bincount(self.image, self.hit, minlength=images) / words
+
+    def measures(self, *, resamples: int = 1000, seed: int = 0) -> dict[str, tuple[float, float, float]]:
+        """Return "accuracy" and "mass", each with a 95 % interval. Images are resampled with all their words."""
+        _, group = np.unique(self.image, return_inverse=True)
+        counts, intervals = np.bincount(group), {}
+        for name, values in (("accuracy", self.hit.astype(float)), ("mass", self.mass)):
+            sums = np.bincount(group, values)
+            mean = lambda drawn, sums=sums: sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)  # noqa: E731
+            intervals[name] = tuple(bootstrap(float(values.mean()), mean, len(sums), draws=resamples, seed=seed))
+        return intervals
+
+
+@torch.no_grad()
+def pointing(
+    model: Any, data: CaptionSet, *, captions_per_image: int | None = 1, objects: "BoxedObjects | None" = None
+) -> Pointing:
+    """Measure how well the maps of words point at what the words mean.
+
+    A map is enlarged bilinearly to the size of the mask (`interpolate` with align_corners=False). Its peak is the first
+    pixel of the largest value. Its mass is what remains after subtracting the lowest value, as the figures show it.
+
+    Args:
+        model: a dual encoder or a Run of one.
+        data: a set with a world, or photographs.
+        captions_per_image: how many captions of each image; None takes all.
+        objects: the boxes of the objects in photographs.
+
+    Raises:
+        ItmlabError: there are no masks, or no word means a visible object.
+    """
+    objects = data.world if objects is None else objects
+    if objects is None:
+        remedy = "use the data set scenes, or give objects=BoxedObjects(data, instances)"
+        raise ItmlabError("pointing needs masks of the objects", where=data.name, remedy=remedy)
+    model = dual_encoder_of(model)
+    captions = [caption for numbers in data.captions_of_image for caption in numbers[:captions_per_image].tolist()]
+    entries: list[tuple[bool, float, float, int, bool]] = []
+    with evaluating(model):
+        for start in range(0, len(captions), BATCH_SIZE):
+            entries += _measured(model, data, captions[start : start + BATCH_SIZE], objects)
+    if not entries:
+        raise ItmlabError("no word of these captions means a visible object", where=data.name)
+    return Pointing(*(np.array(column) for column in zip(*entries, strict=True)))
+
+
+def _measured(
+    model: DualEncoder, data: CaptionSet, captions: list[int], objects: Any
+) -> Iterator[tuple[bool, float, float, int, bool]]:
+    images = data.image_of_caption[captions].tolist()
+    image_numbers = sorted(set(images))
+    pixels = on_device(model, model.prepare_images([data.images[image] for image in image_numbers]))
+    patches = dict(zip(image_numbers, model.encode_images(pixels).local, strict=True))
+    tokens = model.prepare_captions([data.captions[caption] for caption in captions])
+    features = model.encode_captions(on_device(model, tokens)).local
+    for row, (caption, image) in enumerate(zip(captions, images, strict=True)):
+        for pieces, mask in _visible_words(model, data, caption, objects):
+            weights = patch_similarity(patches[image], features[row, pieces].mean(dim=0), model.patch_grid)
+            middle = bool(mask[mask.shape[0] // 2, mask.shape[1] // 2])
+            yield *_measure(enlarge(weights, *mask.shape), mask), image, middle
+
+
+def _measure(weights: Float[ndarray, "height width"], mask: Bool[ndarray, "height width"]) -> tuple[bool, float, float]:
+    """Return whether the peak is inside the mask, the mass inside it, and the share of the picture that it covers."""
+    area = float(mask.mean())
+    above = weights - weights.min()
+    total = float(above.sum())
+    return bool(mask.flat[weights.argmax()]), float(above[mask].sum()) / total if total > 0 else area, area
+
+
+def enlarge(weights: Float[ndarray, "row column"], height: int, width: int) -> Float[ndarray, "height width"]:
+    """Return a map of patches as a map of pixels, bilinearly.
+
+    >>> enlarge(np.array([[0.0, 1.0]], dtype=np.float32), 1, 4).tolist()
+    [[0.0, 0.25, 0.75, 1.0]]
+    """
+    patches = torch.from_numpy(weights)[None, None]
+    return interpolate(patches, (height, width), mode="bilinear", align_corners=False)[0, 0].numpy()
+
+
+# What the words of a caption mean in its picture, and all their maps.
+
+
+def token_pieces(model: DualEncoder, caption: str) -> list[list[int]]:
+    """Return for each token of a scene graph's sentence the positions of its pieces in the model's tokens.
+
+    The two tokenisers split differently ("T-shirt" is one token in the graph and three words here), so tokens are
+    matched by their position in the caption. A token that the model does not read has no piece.
+    """
+    spans, cursor = [], 0
+    for word, pieces in model.caption_words(caption):
+        start = caption.find(word, cursor)
+        if start >= 0:
+            cursor = start + len(word)
+            spans.append((start, cursor, pieces))
+    return [
+        [piece for start, end, pieces in spans if match.start() <= start and end <= match.end() for piece in pieces]
+        for match in TOKEN.finditer(caption)
+    ]
+
+
+def word_masks(model: Any, data: CaptionSet, caption: int) -> list[Bool[ndarray, "height width"] | None]:
+    """Return for each map of `word_maps` the visible pixels of the word's object in its own picture, or None.
+
+    Without a world all are None.
+    """
+    model, text = dual_encoder_of(model), data.captions[caption]
+    words = spoken_words(model, text)
+    if data.world is None:
+        return [None] * len(words)
+    meant = {piece: mask for pieces, mask in _visible_words(model, data, caption, data.world) for piece in pieces}
+    return [meant.get(pieces[0]) for _, pieces in words]
+
+
+def _visible_words(
+    model: DualEncoder, data: CaptionSet, caption: int, objects: Any
+) -> Iterator[tuple[list[int], Bool[ndarray, "height width"]]]:
+    """Yield the pieces and the pixels of each token that means something visible in its own picture."""
+    masks = np.asarray(objects.masks(int(data.image_of_caption[caption])))
+    for token, pieces in enumerate(token_pieces(model, data.captions[caption])):
+        meant = objects.object_of_word(caption, token)
+        if meant and pieces and masks[meant].any():
+            yield pieces, masks[meant].any(axis=0)
+
+
+PEOPLE = word_set("baby boy child girl guy kid lady man people person player rider woman")  # COCO says "person"
+
+
+class BoxedObjects:
+    """The objects of photographs by their boxes, from a file in the format of COCO's `instances`.
+
+    A word means every object of its picture whose category is named by the word's lemma, or is "person" for words such
+    as "man" and "girl". Categories of two words (traffic light) are left out.
+
+    Raises:
+        ItmlabError: the file has another format.
+    """
+
+    def __init__(self, data: CaptionSet, instances: str | Path):
+        self._data, content = data, read_json(Path(instances))
+        self._found: dict[str, list[tuple[str, list[int]]]] = {}
+        try:
+            names = {entry["id"]: entry["name"] for entry in content["categories"]}
+            self._sizes = {str(entry["id"]): (entry["height"], entry["width"]) for entry in content["images"]}
+            for entry in content["annotations"]:
+                left, top, width, height = entry["bbox"]
+                box = [max(round(side), 0) for side in (left, top, left + width, top + height)]
+                self._found.setdefault(str(entry["image_id"]), []).append((names[entry["category_id"]], box))
+        except (KeyError, TypeError, ValueError) as error:
+            message = f"not COCO's boxes of objects ({type(error).__name__}: {error})"
+            raise ItmlabError(
+                message, where=str(instances), remedy="give instances_val2017.json or one like it"
+            ) from None
+
+    def masks(self, image: int) -> Bool[ndarray, "object height width"]:
+        """The pixels in the box of each object."""
+        boxes = self._found.get(self._data.image_ids[image], [])
+        masks = np.zeros((len(boxes), *self._sizes.get(self._data.image_ids[image], (0, 0))), dtype=bool)
+        for mask, (_, (left, top, right, bottom)) in zip(masks, boxes, strict=True):
+            mask[top:bottom, left:right] = True
+        return masks
+
+    def object_of_word(self, caption: int, token: int) -> list[int]:
+        """The objects that a token of a caption means."""
+        word = noun_lemma(tokenise(self._data.captions[caption])[token].lower())
+        category = "person" if word in PEOPLE else word
+        boxes = self._found.get(self._data.image_ids[int(self._data.image_of_caption[caption])], [])
+        return [number for number, (name, _) in enumerate(boxes) if name == category]
+
+
+Measure = Literal["similarity", "gradient"]
+
+
+def caption_maps(
+    runs: Mapping[str, Any], data: CaptionSet, caption: int, *, measure: Measure = "similarity", named: bool = False
+) -> tuple[dict[str, list[AttentionMap]], list[Bool[ndarray, "height width"] | None]]:
+    """For each Run or model the maps of the caption's words, and for each word the mask of what it means, or None.
+
+    `measure` is the similarity of word and patch or the gradient's relevance; `named` keeps only the words that mean
+    something visible, which takes the world of `scenes`.
+    """
+    picture, text = data.images[int(data.image_of_caption[caption])], data.captions[caption]
+    maps = {name: word_maps(run, picture, text) for name, run in runs.items()}
+    words = [entry.word.casefold() for entry in next(iter(maps.values()))]
+    if measure == "gradient":
+        which = [{"word": word, "occurrence": words[:number].count(word)} for number, word in enumerate(words)]
+        maps = {name: [relevance(run, picture, text, **options) for options in which] for name, run in runs.items()}
+    outlines = word_masks(next(iter(runs.values())), data, caption)
+    keep = [number for number in range(len(words)) if not named or outlines[number] is not None]
+    return {name: [row[number] for number in keep] for name, row in maps.items()}, [outlines[n] for n in keep]

@@ -1,0 +1,370 @@
+"""Rankings of several models on one split, and how good they are by each measure.
+
+Recall R counts what was annotated. Semantic recall SR counts how many of the m candidates with the largest φ are among
+the first k. NCS is Σ φ of the first k over the largest such sum (METHODS 2.4). φ is CIDEr or SPICE between a caption
+and the captions of a picture.
+
+References:
+    Biten et al. (2022), SAM, Sec. 3.
+"""
+
+import contextlib
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int, Int8, Int64
+from numpy import ndarray
+from torch import Tensor
+
+from itmlab.data.captionset import CaptionSet
+from itmlab.errors import ItmlabError
+from itmlab.metrics import Cider, SemanticRanking, Spice, ncs_of_each, semantic_recall_of_each
+from itmlab.metrics.statistics import Interval, bootstrap
+from itmlab.models.encoded import evaluating
+from itmlab.models.pairs import looked_at
+from itmlab.train.scores import embed_captions, embed_images, similarity
+
+from .scoring import model_of
+
+# What a model retrieves for one query, and how good that is by each measure: the ranked results of SAM's Figure 1.
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The best `k` candidates of one query, best first.
+
+    Args:
+        index: the candidates.
+        relevance: φ of each with the query.
+        best: the largest φ of any candidate.
+        annotated: which are ground truth; None for a typed query.
+        truth_label: what the world says (1 true, 0 false, -1 undecided); None without a world.
+        measures: in percent, by name.
+    """
+
+    index: Int[ndarray, "k"]
+    relevance: Float[ndarray, "k"]
+    best: float
+    annotated: Bool[ndarray, "k"] | None
+    truth_label: Int[ndarray, "k"] | None
+    measures: dict[str, float]
+
+
+def rank(
+    scores: Float[Tensor, "candidate"],
+    relevance: Float[Tensor, "candidate"],
+    *,
+    k: int,
+    positives: Bool[Tensor, "candidate"] | None = None,
+    truth: Int[Tensor, "candidate"] | None = None,
+    relevant: int | None = None,
+) -> Ranking:
+    """Return the `k` best candidates of one query with R, SR and NCS at k. Ties go to the lowest index.
+
+    Args:
+        scores: of the candidates.
+        relevance: φ of the candidates.
+        k: the number of candidates to return.
+        positives: which candidates are annotated.
+        truth: what the world says of each.
+        relevant: how many candidates of largest φ SR counts; by default as many as are annotated, or k.
+
+    Raises:
+        ItmlabError: a score is NaN, or the lengths differ.
+
+    >>> ranking = rank(torch.tensor([0.1, 0.9, 0.5]), torch.tensor([2.0, 1.0, 4.0]), k=2)
+    >>> ranking.index.tolist(), {name: round(value) for name, value in ranking.measures.items()}
+    ([1, 2], {'SR@2': 50, 'NCS@2': 83})
+    """
+    if scores.ndim != 1 or relevance.shape != scores.shape:
+        raise ItmlabError(
+            f"a query's scores and relevance have shapes {tuple(scores.shape)}, {tuple(relevance.shape)}",
+            remedy="one number a candidate, both in the same order",
+        )
+    if scores.isnan().any():
+        raise ItmlabError("a score is not a number (NaN), so nothing can be ranked")
+    index = scores.sort(descending=True, stable=True).indices[:k]
+    row, phi, measures = scores[None], relevance[None], {}
+    annotated = 0 if positives is None else int(positives.sum())
+    if annotated:  # a sum of nothing has no share: then the measure is left out
+        measures[f"R@{k}"] = float(semantic_recall_of_each(row, positives[None].float(), k, relevant=annotated))
+    if relevance.gt(0).any():
+        sought = min(relevant or annotated or k, len(scores))
+        measures[f"SR@{k}"] = float(semantic_recall_of_each(row, phi, k, relevant=sought))
+        measures[f"NCS@{k}"] = float(ncs_of_each(row, phi, k))
+    known = [None if values is None else values[index].numpy() for values in (positives, truth)]
+    return Ranking(index.numpy(), relevance[index].numpy(), float(relevance.max()), *known, measures)
+
+
+Direction = Literal["t2i", "i2t"]
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One direction of a split: matrices (anchor, candidate), and the picture of each anchor."""
+
+    similarity: Mapping[str, Float[Tensor, "anchor candidate"]]
+    relevance: Mapping[str, Float[Tensor, "anchor candidate"]]
+    positives: Bool[Tensor, "anchor candidate"]
+    truth: Int8[Tensor, "anchor candidate"] | None
+    picture: Int64[Tensor, "anchor"]
+
+    def rank(self, model: str, anchor: int, *, k: int = 5, by: str = "CIDEr", relevant: int | None = None) -> Ranking:
+        """Return the ranking of one query."""
+        truth = None if self.truth is None else self.truth[anchor]
+        scores, phi, positives = self.similarity[model][anchor], self.relevance[by][anchor], self.positives[anchor]
+        return rank(scores, phi, k=k, positives=positives, truth=truth, relevant=relevant)
+
+
+@dataclass(frozen=True, eq=False)
+class Retrievals:
+    """The matrices of a split: each model's similarity, each φ's relevance, annotation and truth.
+
+    Args:
+        data: the split.
+        models: Runs or models by name.
+        similarity: by model.
+        relevance: by φ.
+        positives: what is annotated.
+        truth: 1 true, 0 false, -1 undecided; None without a world.
+        fitted: computes φ of a new sentence, by φ.
+    """
+
+    data: CaptionSet
+    models: Mapping[str, Any]
+    similarity: Mapping[str, Float[Tensor, "image caption"]]
+    relevance: Mapping[str, Float[Tensor, "image caption"]]
+    positives: Bool[Tensor, "image caption"]
+    truth: Int8[Tensor, "image caption"] | None
+    fitted: Mapping[str, Any]
+    _pictures: dict[str, Tensor] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"Retrievals({self.data.name}: {', '.join(self.similarity)}; by {', '.join(self.relevance)})"
+
+    def side(self, direction: Direction) -> Side:
+        """Return everything with the queries of one direction in rows."""
+        if direction == "i2t":
+            return Side(self.similarity, self.relevance, self.positives, self.truth, torch.arange(len(self.data)))
+        turned = ({name: matrix.T for name, matrix in of.items()} for of in (self.similarity, self.relevance))
+        truth = None if self.truth is None else self.truth.T
+        return Side(*turned, self.positives.T, truth, self.data.image_of_caption)
+
+    def of_caption(self, model: str, caption: int, **options: Any) -> Ranking:
+        """Return the pictures that a model ranks first for a caption. Options are those of `of_sentence`."""
+        return self.side("t2i").rank(model, caption, **options)
+
+    def of_picture(self, model: str, image: int, **options: Any) -> Ranking:
+        """Return the captions that a model ranks first for a picture. Options are those of `of_sentence`."""
+        return self.side("i2t").rank(model, image, **options)
+
+    def won(self, model: str, other: str, direction: Direction, *, k: int = 5) -> Int64[Tensor, "query"]:
+        """Return the queries that one model answers and another does not.
+
+        The first result of `model` is annotated, and none of those is among the first `k` of `other`.
+        """
+        side = self.side(direction)
+        annotated, most = side.positives.float(), int(side.positives.sum(1).max())
+        first, among = (
+            semantic_recall_of_each(side.similarity[name], annotated, depth, relevant=most, sense="any") > 0
+            for name, depth in ((model, 1), (other, k))
+        )
+        return (first & ~among).nonzero().squeeze(1)
+
+    def of_sentence(
+        self, model: str, sentence: str, *, k: int = 5, by: str = "CIDEr", relevant: int | None = None
+    ) -> Ranking:
+        """Return the `k` pictures that a model ranks first for any sentence.
+
+        Args:
+            model: its name.
+            sentence: the query.
+            k: the number of pictures.
+            by: the φ that compares the sentence with each picture's captions.
+            relevant: how many candidates of largest φ SR counts.
+
+        Raises:
+            ItmlabError: the sentence is empty.
+        """
+        if not sentence.strip():
+            raise ItmlabError("the sentence to search for is empty")
+        relevance = self.fitted[by].matrix([sentence])[0].float()
+        truth = None
+        if self.data.world is not None:
+            with contextlib.suppress(ItmlabError):  # a sentence that the world cannot read has no truth label
+                truth = self.data.world.truth(None, [sentence])[:, 0]
+        return rank(self._scores(model, sentence), relevance, k=k, truth=truth, relevant=relevant)
+
+    def _scores(self, name: str, sentence: str) -> Float[Tensor, "image"]:
+        model, data = model_of(self.models[name]), self.data
+        with evaluating(model):
+            if not model.encodes_apart or model.compares_parts:  # it scores pairs only together
+                pictures = {"images": data.images, "image_ids": data.image_ids, "regions": data.regions}
+                query = {"captions": [sentence], "caption_ids": ["query"], "image_of_caption": torch.zeros(1)}
+                return similarity(model, CaptionSet(name=data.name, splits={}, **pictures, **query))[:, 0]
+            if name not in self._pictures:
+                self._pictures[name] = embed_images(model, looked_at(model, data))
+            return model.similarity(self._pictures[name], embed_captions(model, [sentence]))[:, 0]
+
+
+def retrievals(
+    runs: Mapping[str, Any], data: CaptionSet, *, by: Sequence[str] = ("CIDEr", "SPICE"), **options: Any
+) -> Retrievals:
+    """Score every pair of a split by several models and by each φ; a world judges every pair.
+
+    Args:
+        runs: Runs or models by name.
+        data: the split.
+        by: "CIDEr", "SPICE" or both. Further options are those of `metrics.Spice`.
+
+    Raises:
+        ItmlabError: an unknown φ, or an image without captions.
+    """
+    known = {"CIDEr": Cider, "SPICE": functools.partial(Spice, **options)}
+    unknown = [name for name in by if name not in known]
+    if unknown:
+        raise ItmlabError(f"there is no relevance {unknown[0]!r}", remedy=f"choose from {', '.join(known)}")
+    scores = {}
+    for name, run in runs.items():
+        model = model_of(run)
+        with evaluating(model):
+            scores[name] = similarity(model, data)
+    references = data.captions_of()
+    fitted = {name: known[name](references) for name in by}
+    relevance = {name: phi.matrix(data.captions).T.float() for name, phi in fitted.items()}
+    truth = None if data.world is None else data.world.truth()
+    return Retrievals(data, dict(runs), scores, relevance, data.positives, truth, fitted)
+
+
+# Several measures of the same rankings, query by query, so that models can be compared on each of them.
+
+DRAWS = 1000  # of the bootstrap
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Measures of each query, so that models can be compared.
+
+    Intervals are 95 % percentile bootstraps over pictures with all their captions. Differences are paired.
+
+    Args:
+        values: `[model][measure]` in percent per query; NaN where the measure is not defined.
+        picture: the picture of each query.
+    """
+
+    values: Mapping[str, Mapping[str, Float[ndarray, "query"]]]
+    picture: Int[ndarray, "query"]
+
+    def table(self) -> dict[str, dict[str, Interval]]:
+        """Return the mean over queries with its interval, by model and measure."""
+        return {
+            model: {name: self._interval(values) for name, values in by_measure.items()}
+            for model, by_measure in self.values.items()
+        }
+
+    def difference(self, model: str, baseline: str) -> dict[str, Interval]:
+        """Return model minus baseline by measure, paired."""
+        mine, base = self.values[model], self.values[baseline]
+        return {name: self._interval(mine[name] - base[name]) for name in mine}
+
+    def _interval(self, values: Float[ndarray, "query"]) -> Interval:
+        counted = ~np.isnan(values)
+        if not counted.any():
+            return Interval(np.nan, np.nan, np.nan)
+        _, picture = np.unique(self.picture, return_inverse=True)
+        sums, counts = np.bincount(picture, np.where(counted, values, 0.0)), np.bincount(picture, counted)
+        mean = values[counted].mean()
+        return bootstrap(
+            mean, lambda drawn: (drawn @ sums) / np.maximum(drawn @ counts, 1), len(sums), draws=DRAWS, counts=True
+        )
+
+
+def measured(retrieved: Retrievals, direction: Direction = "t2i", *, k: int = 5, relevant: int = 10) -> Measured:
+    """Return R, Rⱽ, SR, NCS, and NCS without ground truth ("(N)") of each query, all at k.
+
+    NCS of "truth" takes φ = 1 where the world says true and 0 elsewhere.
+
+    Args:
+        retrieved: what `retrievals` returned.
+        direction: "t2i" or "i2t".
+        k: the number of results that count.
+        relevant: how many candidates of largest φ SR counts.
+    """
+    side = retrieved.side(direction)
+    phis = dict(side.relevance) if side.truth is None else {**side.relevance, "truth": (side.truth == 1).float()}
+    without = {"positives": side.positives, "keep_ground_truth": False}
+    annotated, most = side.positives.float(), int(side.positives.sum(1).max())
+    values = {}
+    for model, scores in side.similarity.items():
+        measures = {f"R@{k}": semantic_recall_of_each(scores, annotated, k, relevant=most)}
+        if direction == "i2t":
+            measures[f"Rⱽ@{k}"] = semantic_recall_of_each(scores, annotated, k, relevant=most, sense="any")
+        for name, phi in side.relevance.items():
+            measures[f"SR@{k} {name}"] = semantic_recall_of_each(scores, phi, k, relevant=relevant)
+        measures |= {f"NCS@{k} {name}": ncs_of_each(scores, phi, k) for name, phi in phis.items()}
+        measures |= {f"NCS@{k} {name} (N)": ncs_of_each(scores, phi, k, **without) for name, phi in phis.items()}
+        values[model] = {name: percent.numpy() for name, percent in measures.items()}
+    return Measured(values, side.picture.numpy())
+
+
+def semantic_recalls(
+    retrieved: Retrievals, relevant: Sequence[int], *, k: int = 5, by: str = "CIDEr"
+) -> dict[str, dict[str, dict[str, Float[ndarray, "m"]]]]:
+    """Return semantic recall over m, for the m unannotated candidates of largest φ.
+
+    Returns:
+        `[model][direction]`: "any" is the percentage of queries with any of them among the first k, "share" the mean
+        share.
+
+    References:
+        Biten et al. (2022), Figure 3.
+    """
+    depths = {"retrieved": k, "ideal": max(relevant), "keep_ground_truth": False}
+    recalls: dict[str, dict[str, dict[str, ndarray]]] = {model: {} for model in retrieved.similarity}
+    for direction in ("t2i", "i2t"):
+        side = retrieved.side(direction)
+        for model, scores in side.similarity.items():
+            ranking = SemanticRanking.of(scores, side.relevance[by], positives=side.positives, **depths)
+            recalls[model][direction] = {
+                sense: np.array([float(ranking.recalls(k, m, sense=sense).nanmean()) for m in relevant])
+                for sense in ("any", "share")
+            }
+    return recalls
+
+
+def truth_among_relevant(
+    retrieved: Retrievals, relevant: Sequence[int]
+) -> tuple[dict[str, dict[str, Float[ndarray, "m"]]], dict[str, Float[ndarray, "m"]]]:
+    """Return how many of the first m unannotated candidates are true, in percent.
+
+    Returns:
+        `[φ or model][direction]`, and `[direction]` with the most that any ranking could reach.
+
+    Raises:
+        ItmlabError: the data have no world.
+    """
+    if retrieved.truth is None:
+        where = retrieved.data.name
+        raise ItmlabError("no world knows what is true here", where=where, remedy="use the data set scenes")
+    shares: dict[str, dict[str, ndarray]] = {}
+    most: dict[str, ndarray] = {}
+    for direction in ("t2i", "i2t"):
+        side = retrieved.side(direction)
+        true = ((side.truth == 1) & ~side.positives).float()
+        for name, ranking in {**side.relevance, **side.similarity}.items():
+            others = ranking.masked_fill(side.positives, -torch.inf)
+            shares.setdefault(name, {})[direction] = _share_true(others, true, relevant)
+        most[direction] = _share_true(true, true, relevant)
+    return shares, most
+
+
+def _share_true(
+    scores: Float[Tensor, "anchor candidate"], true: Float[Tensor, "anchor candidate"], relevant: Sequence[int]
+) -> Float[ndarray, "m"]:
+    """Return the percentage of each anchor's first m candidates that are true, averaged over anchors."""
+    ranked = true.gather(1, scores.topk(max(relevant), dim=1).indices)
+    return np.array([100 * float(ranked[:, :m].mean()) for m in relevant])

@@ -1,0 +1,280 @@
+"""SynHNC and InfoCMR over a whole batch: the hardness of synthetic negatives, and the terms of the loss.
+
+InfoCMR (Eq. 7) of an anchor is -log(e^(s⁺/τ) / Σ e^(s/τ)), summed over its match, the negatives of the batch, the
+synthetic ones and Gaussian noise (METHODS 4.2). A term's share of that sum is its share of the gradient.
+
+References:
+    Wu et al. (2023), ITContrast.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int64
+from numpy import ndarray
+from torch import Tensor
+
+from itmlab.errors import ItmlabError
+from itmlab.losses import gaussian_noise
+from itmlab.metrics.statistics import share
+from itmlab.synthesis import SynHNC
+from itmlab.synthesis.synhnc import Association, Weights, associate, kmeans, recall, squared_distances
+
+from .kernel_memory import SynthesisBatch
+
+ROUNDING = 1e-4  # of a cosine: a narrow kernel recalls the hardest negative itself, which is no harder than it
+Parameter = Literal["sigma", "clusters"]
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Measures of synthetic negatives over the values of a parameter, for one kind of weights.
+
+    Args:
+        hardness: the mean over anchors of the cosine of the hardest synthetic negative.
+        quartiles: the quartiles of that cosine.
+        effective: how many prototypes share a cluster's kernel weights (geometric mean).
+        length: the mean of ‖q̄‖.
+        above_hardest: the percentage of anchors whose hardest synthetic negative is nearer than every real one.
+        above_match: the percentage of anchors whose hardest synthetic negative is nearer than the match.
+    """
+
+    hardness: Float[ndarray, "value"]
+    quartiles: Float[ndarray, "2 value"]
+    effective: Float[ndarray, "value"]
+    length: Float[ndarray, "value"]
+    above_hardest: Float[ndarray, "value"]
+    above_match: Float[ndarray, "value"]
+
+
+@dataclass(frozen=True, eq=False)
+class MemorySweep:
+    """A batch's synthetic negatives over the values of a parameter.
+
+    Args:
+        parameter: "sigma" or "clusters".
+        values: of the parameter.
+        curves: by kind of weights.
+        hardest: the mean cosine of the batch's hardest negatives.
+        match: the mean cosine of the matches.
+        anchors: the number of anchors.
+    """
+
+    parameter: Parameter
+    values: Float[ndarray, "value"]
+    curves: Mapping[str, Curve]
+    hardest: float
+    match: float
+    anchors: int
+
+
+def memory_sweep(
+    batch: SynthesisBatch,
+    parameter: Parameter,
+    values: Sequence[float],
+    *,
+    weights: Sequence[Weights] = get_args(Weights),
+    sigma: float = 0.1,
+    clusters: int = 8,
+    seed: int = 0,
+) -> MemorySweep:
+    """Measure the batch's synthetic negatives at each value of "sigma" (with fixed clusters) or of "clusters"."""
+    if parameter not in get_args(Parameter) or not len(values):
+        raise ItmlabError(f"no sweep over {len(values)} values of {parameter!r}", remedy="take sigma or clusters")
+    hardest = batch.hardest()
+    columns: dict[str, list[list[float]]] = {kind: [] for kind in weights}
+    for value in values:
+        settings = {"sigma": sigma, "clusters": clusters, parameter: value}
+        membership = _clusters(batch, settings["clusters"], seed)
+        for kind in weights:
+            association, points = _recalled(batch, membership, weights=kind, **settings)
+            columns[kind].append(_measured(batch, association, points, hardest))
+    rows = {kind: np.array(column).T for kind, column in columns.items()}
+    curves = {kind: Curve(row[0], row[1:3], *row[3:]) for kind, row in rows.items()}
+    match = float(batch.positive_scores.mean())
+    return MemorySweep(parameter, np.array(values, dtype=float), curves, float(hardest.mean()), match, len(hardest))
+
+
+def hardness(
+    batch: SynthesisBatch, synthesis: SynHNC | None = None, *, noise: int = 128, seed: int = 0
+) -> dict[str, Float[ndarray, "score"]]:
+    """Return the cosines that a loss gets for the batch, by what they are of."""
+    scores, allowed, random = _synthesised(batch, synthesis, noise, seed)
+    kinds = {
+        "matches": batch.positive_scores,
+        "negatives of the batch": batch.scores[~batch.positives],
+        "the hardest of them": batch.hardest(),
+        "synthetic negatives": scores[allowed],
+        "the hardest synthetic": scores.masked_fill(~allowed, -1).max(dim=1).values,
+        "Gaussian noise": random.flatten(),
+    }
+    return {kind: values.numpy() for kind, values in kinds.items()}
+
+
+def true_prototypes(
+    batch: SynthesisBatch, *, sigma: float = 0.1, clusters: int = 8, weights: Weights = "least_squares", seed: int = 0
+) -> dict[str, tuple[float, float, float]]:
+    """Return how many negatives are in truth matches, in percent with Wilson's 95 % interval.
+
+    Compared are the hardest negative of the batch, the heaviest prototype of the hardest synthetic negative, and the
+    heaviest prototypes of all clusters. Undecided pairs do not count.
+
+    Raises:
+        ItmlabError: the data have no world, or it decides nothing.
+    """
+    if batch.truth is None:
+        raise ItmlabError("no world knows what is true here", where=batch.data.name, remedy="use the data set scenes")
+    membership = _clusters(batch, clusters, seed)
+    association, points = _recalled(batch, membership, clusters=clusters, sigma=sigma, weights=weights)
+    mine = membership[:, None] == torch.arange(clusters)[:, None]
+    heaviest = association.kernel[:, None].masked_fill(~mine, -1).max(dim=2).indices
+    truth_labels = batch.truth.gather(1, heaviest).masked_fill(~mine.any(2), -1)
+    cosines = torch.cosine_similarity(points, batch.anchors[:, None], dim=-1).masked_fill(~mine.any(2), -2)
+    nearest = batch.scores.masked_fill(batch.positives, -2).max(dim=1, keepdim=True).indices
+    kinds = {
+        "hardest negative of the batch": batch.truth.gather(1, nearest),
+        "main part of the hardest synthetic": truth_labels.gather(1, cosines.max(dim=1, keepdim=True).indices),
+        "main part of any synthetic": truth_labels,
+    }
+    shares = {}
+    for kind, labels in kinds.items():
+        decided = labels[labels >= 0]
+        if not len(decided):
+            raise ItmlabError(f"the world decides nothing of the {kind}", where=batch.data.name)
+        of = share(decided == 1)
+        shares[kind] = of.percent, of.lower, of.upper
+    return shares
+
+
+def _clusters(batch: SynthesisBatch, clusters: int, seed: int) -> Int64[Tensor, "anchor candidate"]:
+    """Return each candidate's cluster, -1 for the anchor's own."""
+    between, generator = squared_distances(batch.candidates, batch.candidates), torch.Generator().manual_seed(seed)
+    return kmeans(between, ~batch.positives, clusters, generator=generator)
+
+
+def _recalled(
+    batch: SynthesisBatch, membership: Int64[Tensor, "anchor candidate"], *, clusters: int, **settings: Any
+) -> tuple[Association, Float[Tensor, "anchor cluster dimension"]]:
+    """Return each candidate's weights, and what every memory recalls."""
+    distances = [squared_distances(side, batch.candidates) for side in (batch.anchors, batch.candidates)]
+    association = associate(*distances, membership, clusters=clusters, **settings)
+    return association, recall(batch.candidates, membership, association.coefficients, clusters=clusters)
+
+
+def _measured(
+    batch: SynthesisBatch,
+    association: Association,
+    points: Float[Tensor, "anchor cluster dimension"],
+    hardest: Float[Tensor, "anchor"],
+) -> list[float]:
+    """Return the fields of `Curve` for one value, in their order."""
+    length = points.norm(dim=-1)
+    is_filled = length > 0  # an empty cluster recalls nothing
+    cosines = torch.cosine_similarity(points, batch.anchors[:, None], dim=-1).masked_fill(~is_filled, -1)
+    nearest = cosines.max(dim=1).values
+    entropy = -torch.special.xlogy(association.kernel, association.kernel).sum(1) / is_filled.sum(1)
+    quartiles = nearest.quantile(torch.tensor([0.25, 0.75]))
+    above = [100 * (nearest > other + ROUNDING).float().mean() for other in (hardest, batch.positive_scores)]
+    return [
+        float(value) for value in (nearest.mean(), *quartiles, entropy.exp().mean(), length[is_filled].mean(), *above)
+    ]
+
+
+# InfoCMR term by term: whose are the shares of its denominator, and with them the gradient.
+
+TERMS = ("match", "negatives of the batch", "synthetic negatives", "Gaussian noise")
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """The terms of one anchor in Eq. 7, the largest first.
+
+    The gradient of the loss by a negative's score is its share over τ; by the match's score it is (share - 1) over τ.
+
+    Args:
+        score: the cosine.
+        share: the share of the denominator.
+        kind: one of `TERMS`.
+        index: the candidate, the cluster or the noise vector.
+        temperature: τ.
+    """
+
+    score: Float[ndarray, "term"]
+    share: Float[ndarray, "term"]
+    kind: list[str]
+    index: Int64[ndarray, "term"]
+    temperature: float
+
+
+def terms(
+    batch: SynthesisBatch,
+    anchor: int,
+    synthesis: SynHNC | None = None,
+    *,
+    temperature: float = 0.05,
+    noise: int = 128,
+    seed: int = 0,
+) -> Terms:
+    """Return all terms of one anchor's denominator."""
+    scores, kinds = _terms(batch, synthesis, noise, seed)
+    share = (scores[anchor] / temperature).softmax(0)
+    order = share.argsort(descending=True, stable=True)
+    order = order[scores[anchor][order].isfinite()]
+    starts = torch.tensor([int((kinds < kind).sum()) for kind in range(len(TERMS))])
+    index = torch.where(kinds[order] == 0, anchor, order - starts[kinds[order]])
+    names = [TERMS[kind] for kind in kinds[order].tolist()]
+    return Terms(scores[anchor][order].numpy(), share[order].numpy(), names, index.numpy(), temperature)
+
+
+def term_names(batch: SynthesisBatch, terms: Terms) -> list[str]:
+    """Return a name for each term: a caption, a picture's id, or the number of a cluster or noise vector."""
+    others = {"synthetic negatives": "synthetic, cluster", "Gaussian noise": "noise vector"}
+    return [
+        f"{others[kind]} {index + 1}" if kind in others else batch.candidate_name(index)
+        for kind, index in zip(terms.kind, terms.index.tolist(), strict=True)
+    ]
+
+
+def shares_by_temperature(
+    batch: SynthesisBatch,
+    temperatures: Sequence[float],
+    synthesis: SynHNC | None = None,
+    *,
+    noise: int = 128,
+    seed: int = 0,
+) -> dict[str, Float[ndarray, "temperature"]]:
+    """Return the share of each of `TERMS` in the denominator, mean over anchors, in percent, at each temperature."""
+    scores, kinds = _terms(batch, synthesis, noise, seed)
+    rows = []
+    for temperature in temperatures:
+        share = 100 * (scores / temperature).softmax(1).mean(0)
+        rows.append([float(share[kinds == kind].sum()) for kind in range(len(TERMS))])
+    return dict(zip(TERMS, np.array(rows).T, strict=True))
+
+
+def _terms(
+    batch: SynthesisBatch, synthesis: SynHNC | None, noise: int, seed: int
+) -> tuple[Float[Tensor, "anchor term"], Int64[Tensor, "term"]]:
+    """Return all scores of each anchor (-∞ where there is none) and the kind of each column."""
+    synthetic, allowed, random = _synthesised(batch, synthesis, noise, seed)
+    columns = [
+        batch.positive_scores[:, None],
+        batch.scores.masked_fill(batch.positives, -torch.inf),
+        synthetic.masked_fill(~allowed, -torch.inf),
+        random,
+    ]
+    kinds = [torch.full((column.shape[1],), kind) for kind, column in enumerate(columns)]
+    return torch.cat(columns, dim=1), torch.cat(kinds)
+
+
+def _synthesised(
+    batch: SynthesisBatch, synthesis: SynHNC | None, noise: int, seed: int
+) -> tuple[Float[Tensor, "anchor cluster"], Bool[Tensor, "anchor cluster"], Float[Tensor, "anchor noise"]]:
+    """Return the cosines with the synthetic negatives, which of them exist, and the cosines with the noise."""
+    generator = torch.Generator().manual_seed(seed)  # first the clusters, then the noise, as the loss draws
+    synthetic = (synthesis or SynHNC())(batch.anchors, batch.candidates, batch.positives, generator=generator)
+    random = gaussian_noise(noise, batch.anchors, generator=generator)
+    return synthetic.scores(batch.anchors), synthetic.allowed, batch.anchors @ random.T

@@ -1,0 +1,440 @@
+"""Which words of a sentence do not fit a picture, and what the model would write instead.
+
+The head H_WoD gives each piece of a word the probability that it was replaced (Eq. 8). The head H_WoC gives the piece
+that belongs there (Eq. 9). The mismatch of a word is the largest of its pieces'.
+
+References:
+    Fan et al. (2022), TAGS-DC, Sec. 2.4 and Figure 4.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float, Int
+from PIL import Image
+from torch import Tensor
+
+from itmlab.data.captionset import CaptionSet
+from itmlab.data.faults import one_line
+from itmlab.data.pictures import read_image
+from itmlab.errors import ItmlabError
+from itmlab.losses.words import REPLACED
+from itmlab.models import CrossEncoder
+from itmlab.models.encoded import evaluating
+from itmlab.models.pairs import looked_at, on_device
+from itmlab.synthesis import Negative
+from itmlab.synthesis.refill import Vocabulary
+from itmlab.text.tokens import plain_text
+
+from .negatives import synthetic_negatives
+from .scoring import as_score, matching, model_of
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word of a sentence and what the model says of it.
+
+    Args:
+        text: the word.
+        start: its first character in the sentence.
+        end: the character behind its last.
+        mismatch: the largest probability of its pieces to have been replaced (H_WoD).
+        correction: what H_WoC would write there; the word itself if no piece would change.
+        joined: whether the correction continues the word before it, without a space.
+    """
+
+    text: str
+    start: int
+    end: int
+    mismatch: float
+    correction: str
+    joined: bool = False
+
+    @property
+    def rewritten(self) -> bool:
+        """Whether the correction is another word."""
+        return self.correction != self.text
+
+
+@dataclass(frozen=True)
+class ExplainedSentence:
+    """A sentence about a picture: its words in order, and each model's score s in [0, 1] (Eq. 3) by name.
+
+    >>> sentence = ExplainedSentence("a dog.", (Word("a", 0, 1, 0.1, "a"), Word("dog", 2, 5, 0.9, "cat")))
+    >>> sentence.corrected(), sentence.corrected(0.95)
+    ('a cat.', 'a dog.')
+    """
+
+    sentence: str
+    words: tuple[Word, ...]
+    scores: dict[str, float] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """The scores, then one line for each word that would be rewritten or probably does not fit."""
+        scores = ", ".join(f"{name} {100 * score:.1f} %" for name, score in self.scores.items())
+        lines = [
+            f"  {one_line(word.text)}: {100 * word.mismatch:.0f} %"
+            + (f", rather {one_line(word.correction)}" if word.rewritten else "")
+            for word in self.words
+            if word.rewritten or word.mismatch > 0.5
+        ]
+        return "\n".join([f"“{one_line(self.sentence)}” {scores}".rstrip(), *lines])
+
+    def corrected(self, above: float = 0.0) -> str:
+        """Return the sentence with the words corrected whose mismatch is at least `above` (in the paper: all)."""
+        return "".join(text for text, _ in self.parts(above))
+
+    def parts(self, above: float = 0.0) -> list[tuple[str, bool]]:
+        """Return the corrected sentence in parts, each with whether it was rewritten. Text between words never is."""
+        parts: list[tuple[str, bool]] = []
+        position = 0
+        for word in self.words:
+            between, is_rewritten = self.sentence[position : word.start], word.rewritten and word.mismatch >= above
+            if is_rewritten and word.joined and parts:
+                between = between.strip()
+            elif not between and parts and (is_rewritten or parts[-1][1]):
+                would_merge = parts[-1][0][-1:].isalnum() and word.correction[:1].isalnum()
+                between = " " if would_merge else ""  # two words must not become one
+            parts += [(between, False), (word.correction if is_rewritten else word.text, is_rewritten)]
+            position = word.end
+        parts.append((self.sentence[position:], False))
+        return [part for part in parts if part[0]]
+
+
+# What a cross-encoder answers for sentences about pictures: the heads for words, and the score.
+
+BATCH_SIZE = 64  # sentences through the cross-encoder
+
+
+@dataclass(frozen=True)
+class WordAnswers:
+    """A cross-encoder's answers for each piece of sentences, on the CPU, padded to the longest sentence.
+
+    Args:
+        input_ids: the pieces.
+        word_mask: False at special pieces and padding.
+        mismatch: the probability of "replaced" (H_WoD).
+        written: the piece that H_WoC would write, never a special one.
+        match: the matching logit.
+    """
+
+    input_ids: Int[Tensor, "sentence piece"]
+    word_mask: Bool[Tensor, "sentence piece"]
+    mismatch: Float[Tensor, "sentence piece"]
+    written: Int[Tensor, "sentence piece"]
+    match: Float[Tensor, "sentence"]
+
+
+def cross_encoder_of(model: Any) -> CrossEncoder:
+    """Return the model itself, or the model of a Run.
+
+    Raises:
+        ItmlabError: it does not read words and picture together.
+    """
+    model = model_of(model)
+    if model.encodes_apart:
+        fault = f"{type(model).__name__} has no heads that discriminate and correct words"
+        raise ItmlabError(fault, remedy="take a cross-encoder")
+    return model
+
+
+def word_answers(
+    model: CrossEncoder, images: Sequence[Any], sentences: Sequence[str], image_of: Sequence[int] | None = None
+) -> WordAnswers:
+    """Ask a cross-encoder about sentences. The answer for one sentence does not depend on the others.
+
+    Args:
+        model: the cross-encoder.
+        images: pictures or records of regions, whichever the model reads. Each is embedded once.
+        sentences: the sentences; pieces behind the model's `maximum_tokens` are not read.
+        image_of: the number of each sentence's image; by default the sentence's own number.
+
+    Raises:
+        ItmlabError: there is no sentence, an image is missing, or images are not of the kind that the model reads.
+    """
+    rows = torch.arange(len(sentences)) if image_of is None else torch.as_tensor(image_of, dtype=torch.long)
+    if not len(sentences) or rows.shape != (len(sentences),) or int(rows.max()) >= len(images):
+        raise ItmlabError(
+            f"{len(sentences)} sentences on {len(images)} images", remedy="give one or more, each with its image"
+        )
+    if model.reads == "regions" and not all(hasattr(image, "features") for image in images):
+        raise ItmlabError("this model looks at regions, not at pictures", remedy="give records of `data.regions`")
+    tokens = model.prepare_captions(sentences)
+    ids, mask, word_mask = tokens["input_ids"], tokens["attention_mask"].bool(), tokens["word_mask"]
+    mismatch, written = torch.zeros(ids.shape), torch.zeros_like(ids)
+    match, allowed = torch.zeros(len(ids)), Vocabulary(model.tokenizer).allowed
+    with evaluating(model):
+        for batch in torch.argsort(rows, stable=True).split(BATCH_SIZE):  # sentences about one image are together
+            image_numbers, image_of_row = rows[batch].unique(return_inverse=True)
+            pictures = model.prepare_images([images[image] for image in image_numbers.tolist()])
+            regions = model.embed_regions(**on_device(model, pictures))
+            length, device = int(mask[batch].sum(dim=1).max()), regions.values.device
+            text = ids[batch, :length].to(device), mask[batch, :length].to(device)
+            outputs = model(*text, regions.take(image_of_row.to(device)), heads=("itm", "wod", "woc"))
+            mismatch[batch, :length] = outputs.wod.float().softmax(dim=-1)[..., REPLACED].cpu()
+            logits = outputs.woc.float().cpu()[..., : len(allowed)].masked_fill(~allowed, -torch.inf)
+            written[batch, :length] = logits.argmax(dim=-1)
+            match[batch] = outputs.itm.float().cpu()
+    return WordAnswers(ids, word_mask, mismatch, written, match)
+
+
+def explain_words(
+    model: Any, picture: Any, sentences: Sequence[str], *, name: str | None = None
+) -> list[ExplainedSentence]:
+    """Explain sentences about one picture word by word.
+
+    Args:
+        model: a cross-encoder or a Run of one. Only a model trained with word discrimination and correction (TAGS-DC)
+            has learnt to answer.
+        picture: a picture, its file, or a record of regions.
+        sentences: words behind the model's `maximum_tokens` are not read.
+        name: the name of the score; by default the recipe's.
+
+    Raises:
+        ItmlabError: a sentence has no words.
+    """
+    picture = read_image(picture) if isinstance(picture, Path) else picture
+    name = name or (model.recipe.name if hasattr(model, "recipe") else "model")
+    return explained(model, [picture], sentences, [0] * len(sentences), name=name)
+
+
+def explained(
+    model: Any, pictures: Sequence[Any], sentences: Sequence[str], image_of: Sequence[int], *, name: str = "model"
+) -> list[ExplainedSentence]:
+    """Explain sentences about several pictures: sentence s about picture `image_of[s]`. See `explain_words`."""
+    cross_encoder = cross_encoder_of(model)
+    for number, sentence in enumerate(sentences):
+        if not sentence.strip():
+            raise ItmlabError(f"sentence {number} has no words", remedy="describe what the picture may show")
+    return spelled(cross_encoder, sentences, word_answers(cross_encoder, pictures, sentences, image_of), name)
+
+
+def spelled(
+    cross_encoder: CrossEncoder, sentences: Sequence[str], answers: WordAnswers, name: str = "model"
+) -> list[ExplainedSentence]:
+    """Turn answers for pieces into answers for the words of the sentences."""
+    known, scores = Vocabulary(cross_encoder.tokenizer), answers.match.sigmoid().tolist()
+    words = (tuple(_words(cross_encoder, known, sentence, answers, row)) for row, sentence in enumerate(sentences))
+    rows = zip(sentences, words, scores, strict=True)
+    return [ExplainedSentence(sentence, of_sentence, {name: score}) for sentence, of_sentence, score in rows]
+
+
+def corrections(
+    model: Any, data: CaptionSet, images: Sequence[int], sentences: Sequence[str], above: float = 0.0
+) -> list[str]:
+    """Return each sentence as the model would write it for image `images[s]` of the set (Eq. 9).
+
+    Only words whose mismatch is at least `above` are rewritten. Capital letters and punctuation are kept.
+    """
+    cross_encoder = cross_encoder_of(model)
+    image_numbers, image_of = torch.as_tensor(images).unique(return_inverse=True)
+    source = looked_at(cross_encoder, data)
+    pictures = [source[image] for image in image_numbers.tolist()]
+    explanations = explained(cross_encoder, pictures, sentences, image_of.tolist())
+    return [explanation.corrected(above) for explanation in explanations]
+
+
+def _words(
+    cross_encoder: CrossEncoder, known: Vocabulary, sentence: str, answers: WordAnswers, row: int
+) -> Iterator[Word]:
+    """Yield the words that the cross-encoder reads, each with the answers for its pieces."""
+    encoding = cross_encoder.tokenizer.backend_tokenizer.encode(plain_text(sentence))
+    positions_of_word: dict[int, list[int]] = {}
+    last = min(len(encoding.ids), cross_encoder.config.maximum_tokens) - 1  # the closing piece
+    for position, word in enumerate(encoding.word_ids[:last]):
+        if word is not None:
+            positions_of_word.setdefault(word, []).append(position)
+    for word, positions in positions_of_word.items():
+        start, end = encoding.word_to_chars(word)
+        text = sentence[start:end]
+        written = tuple(answers.written[row, positions].tolist())
+        is_same = written == tuple(encoding.ids[position] for position in positions)
+        correction = text if is_same else known.words(written)
+        if not is_same and text[:1].isupper():
+            correction = correction[:1].upper() + correction[1:]
+        joined = not is_same and not bool(known.beginning[written[0]]) and correction[:1].isalnum()
+        yield Word(text, start, end, float(answers.mismatch[row, positions].max()), correction, joined)
+
+
+# One picture's rows of Figure 4: a caption, the altered sentence, and the model's correction.
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of a sentence without spaces in it.
+
+    Args:
+        blank: whether there is a space before it.
+        mismatch: the probability that the word does not fit; None for what the model did not read.
+        rewritten: whether the model wrote it.
+    """
+
+    text: str
+    blank: bool
+    mismatch: float | None = None
+    rewritten: bool = False
+
+
+@dataclass(frozen=True)
+class WordRow:
+    """A sentence in parts, each model's score in [0, 1], and the truth label (1, 0, -1; None without a world)."""
+
+    name: str
+    parts: tuple[Part, ...]
+    scores: dict[str, float] = field(default_factory=dict)
+    truth_label: int | None = None
+
+
+@dataclass(frozen=True)
+class WordExample:
+    """A picture and the rows of sentences about it."""
+
+    picture: Image.Image
+    rows: tuple[WordRow, ...]
+
+
+def word_example(
+    models: Mapping[str, Any],
+    data: CaptionSet,
+    image: int,
+    sentence: str,
+    *,
+    caption: str | None = None,
+    above: float = 0.0,
+) -> WordExample:
+    """Explain a sentence about an image of `data`, and correct it.
+
+    Args:
+        models: Runs or models by name. The last one, a cross-encoder, explains; all of them score.
+        data: where it has a world, each sentence gets its truth label.
+        image: the number of the image.
+        sentence: the sentence to explain.
+        caption: the caption that the sentence was made from, if there is one.
+        above: words are rewritten from this mismatch on.
+    """
+    if not models:
+        raise ItmlabError("no model to explain words", remedy="give one or more by name")
+    *others, name = models
+    cross_encoder = cross_encoder_of(models[name])
+    matches = {other: matching(models[other], data) for other in others}
+
+    def explain(sentences: Sequence[str]) -> list[ExplainedSentence]:
+        images = [image] * len(sentences)
+        pictures = [looked_at(cross_encoder, data)[image]]
+        explanations = explained(cross_encoder, pictures, sentences, [0] * len(sentences), name=name)
+        scores = {other: as_score(models[other], match(images, sentences)).tolist() for other, match in matches.items()}
+        of_others = [{other: values[number] for other, values in scores.items()} for number in range(len(sentences))]
+        pairs = zip(explanations, of_others, strict=True)
+        return [replace(explanation, scores=before | explanation.scores) for explanation, before in pairs]
+
+    first = explain([sentence] if caption is None else [sentence, caption])
+    better = first[0].corrected(above)
+    last = explain([better])[0] if better.strip() else ExplainedSentence(better, ())
+    rows = [] if caption is None else [WordRow("caption", tuple(_plain([(caption, False)])), first[1].scores)]
+    rows += [
+        WordRow("sentence" if caption is None else "made wrong", tuple(coloured(first[0])), first[0].scores),
+        WordRow("corrected", tuple(_plain(first[0].parts(above))), last.scores),
+    ]
+    if data.world is not None:
+        sentences = ([] if caption is None else [caption]) + [sentence, better]
+        truth_labels = data.world.truth([image], sentences)[0].tolist()
+        rows = [replace(row, truth_label=truth_label) for row, truth_label in zip(rows, truth_labels, strict=True)]
+    return WordExample(data.images[image], tuple(rows))
+
+
+def coloured(explanation: ExplainedSentence) -> Iterable[Part]:
+    """Yield the parts of the sentence; what the model did not read has no mismatch."""
+    position = 0
+    for word in explanation.words:
+        between = explanation.sentence[position : word.start]
+        yield from _plain([(between.strip(), False)])
+        yield Part(word.text, blank=between[-1:].isspace(), mismatch=word.mismatch)
+        position = word.end
+    yield from _plain([(explanation.sentence[position:], False)])
+
+
+def _plain(parts: Iterable[tuple[str, bool]]) -> Iterable[Part]:
+    """Split texts at spaces and mark those that were rewritten."""
+    blank = False
+    for text, rewritten in parts:
+        blank |= text[:1].isspace()
+        for piece in text.split():
+            yield Part(piece, blank, rewritten=rewritten)
+            blank = True
+        blank = text[-1:].isspace() or (blank and not text.strip())
+
+
+# One caption through Algorithm 1 (Figure 2): its maskings, their refills, the filter, the choice and the words' heads.
+
+
+@dataclass(frozen=True)
+class Refilled:
+    """A refilled sentence, its score s(I, T⁻), whether the filter C1 dropped it, and the words of the hardest."""
+
+    negative: Negative
+    score: float
+    dropped: bool
+    words: ExplainedSentence | None
+
+
+@dataclass(frozen=True)
+class Algorithm1:
+    """A caption with its picture and score s(I, T), and the refilled sentences by masked caption ("[MASK]")."""
+
+    picture: Image.Image
+    caption: str
+    score: float
+    maskings: dict[str, list[Refilled]]
+
+
+def algorithm_1(
+    run: Any,
+    data: CaptionSet,
+    caption: int,
+    *,
+    maskings: int = 4,
+    samples: int = 4,
+    keep: int = 4,
+    temperature: float = 1.5,
+    seed: int = 0,
+) -> Algorithm1:
+    """Run Algorithm 1 for one caption, with `run`'s cross-encoder in every part of it.
+
+    Args:
+        run: a Run of a cross-encoder with the heads of TAGS-DC.
+        data: the set.
+        caption: the number of the caption.
+        maskings: K of the paper.
+        samples: L of the paper.
+        keep: m of the paper.
+        temperature: τ of the paper.
+        seed: of the draws.
+
+    Returns:
+        Each sentence appears once, under the first masking that gave it.
+    """
+    cross_encoder = cross_encoder_of(run)
+    drawing = {"run": run, "maskings": maskings, "samples": samples, "temperature": temperature, "seed": seed}
+    every = synthetic_negatives(data, [caption], **drawing, keep=None, filtered=False)
+    remaining = [negative.sentence for negative in synthetic_negatives(data, [caption], **drawing, keep=None).all()]
+    image, hardest = int(data.image_of_caption[caption]), remaining[:keep]
+    explanations = explain_words(run, looked_at(cross_encoder, data)[image], hardest) if hardest else []
+    words = dict(zip(hardest, explanations, strict=True))
+    by_masking: dict[str, list[Refilled]] = {}
+    for negative, score in zip(every.all(), every.scores[1].tolist(), strict=True):
+        masked = _masked(cross_encoder, data.captions[caption], negative.masked)
+        refilled = Refilled(negative, score, negative.sentence not in remaining, words.get(negative.sentence))
+        by_masking.setdefault(masked, []).append(refilled)
+    caption_score = float(matching(run, data)([image], [data.captions[caption]])[0].sigmoid())
+    return Algorithm1(data.images[image], data.captions[caption], caption_score, by_masking)
+
+
+def _masked(cross_encoder: CrossEncoder, caption: str, positions: Sequence[int]) -> str:
+    """Return the caption with "[MASK]" for each of the pieces at these positions."""
+    offsets = cross_encoder.tokenizer.backend_tokenizer.encode(plain_text(caption)).offsets
+    for start, end in (offsets[position] for position in reversed(positions)):
+        caption = f"{caption[:start]}[MASK]{caption[end:]}"
+    return caption

@@ -1,0 +1,95 @@
+"""A run directory at a glance: loss, recall, gradients and cosines while it was trained."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float, Int
+from numpy import ndarray
+
+from itmlab.train.run import Run
+
+from ..plots.bars import Line, draw_curves
+from ..plots.theme import BLUE, MATCH, MISMATCH
+
+SMALLEST = -32  # the exponent of the first bin of gradients, as `training.loop` records them
+
+
+def view(run: Run | str | Path) -> go.Figure:
+    """Draw what a run recorded: loss, validation recall, magnitude of gradients, cosines of positives and negatives.
+
+    Bands reach from the tenth to the ninetieth percentile. A panel stays away where the run recorded nothing for it.
+
+    Args:
+        run: a Run or its directory, finished or not.
+
+    Raises:
+        ItmlabError: the directory has no recipe.json.
+
+    >>> import itmlab
+    >>> len(view(itmlab.pretrained("fne")).data) > 6
+    True
+    """
+    run = run if isinstance(run, Run) else Run(run)
+    steps = [record for record in run.history if record.get("kind") == "step"]
+    epochs = [record for record in run.history if record.get("kind") == "epoch"]
+    panels = {
+        "loss": {
+            "every tenth step": Line(_column(steps, "loss"), _column(steps, "step"), shade=BLUE, width=1),
+            "mean of an epoch": Line(_column(epochs, "loss"), _column(epochs, "step"), markers=True),
+        },
+        "validation recall, %": _recalls([epoch for epoch in epochs if "i2t" in epoch]),
+    }
+    with_gradients = [step for step in steps if "gradients" in step]
+    if with_gradients:
+        counts = np.array([step["gradients"] for step in with_gradients])
+        ends = SMALLEST + np.array([0, counts.shape[1]])
+        exponents = _band(counts, ends, _column(with_gradients, "step"))
+        panels["gradients, as powers of two"] = {"gradients": exponents}
+    with_cosines = [step for step in steps if "cosines" in step]
+    if with_cosines:
+        at = _column(with_cosines, "step")
+        panels["cosines of the batch"] = {}
+        for kind, shade in (("positive", MATCH), ("negative", MISMATCH)):
+            counts = np.array([step["cosines"][kind] for step in with_cosines])
+            panels["cosines of the batch"][f"{kind}s"] = _band(counts, (-1, 1), at, shade)
+    last = f"step {run.history[-1]['step']:,}" if run.history else "nothing trained yet"
+    recipe, state = run.recipe, "finished" if run.finished else "not finished"
+    subtitle = f"{recipe.size}, seed {recipe.seed}; {last}, {len(epochs)} epochs, {state}"
+    figure = draw_curves(panels, title=recipe.name, subtitle=subtitle, axis="step", across=2)
+    return figure.update_yaxes(rangemode="normal")
+
+
+def _column(records: list[dict[str, Any]], name: str) -> Float[ndarray, "record"]:
+    return np.array([record[name] for record in records], dtype=float)
+
+
+def _recalls(epochs: list[dict[str, Any]]) -> dict[str, Line]:
+    curves = {}
+    for direction, dash in (("i2t", "solid"), ("t2i", "dot")):
+        for k in epochs[0][direction] if epochs else ():
+            values = np.array([epoch[direction][k] for epoch in epochs])
+            curves[f"{direction} R@{k}"] = Line(values, _column(epochs, "step"), dash=dash, markers=True)
+    return curves
+
+
+def _band(
+    counts: Int[ndarray, "step bin"], ends: tuple[float, float], at: Float[ndarray, "step"], shade: str | None = None
+) -> Line:
+    low, middle, high = quantiles(counts, ends, (0.1, 0.5, 0.9))
+    return Line(middle, at, low, high, shade=shade)
+
+
+def quantiles(
+    counts: Int[ndarray, "step bin"], ends: tuple[float, float], shares: tuple[float, ...]
+) -> list[Float[ndarray, "step"]]:
+    """Return the values below which these shares of each histogram lie, with linear interpolation within bins.
+
+    >>> quantiles(np.array([[0, 10, 0, 0]]), (-1, 1), (0.5,))
+    [array([-0.25])]
+    """
+    edges = np.linspace(*ends, counts.shape[1] + 1)
+    below = np.concatenate([np.zeros((len(counts), 1)), np.cumsum(counts, axis=1)], axis=1)
+    below = below / below[:, -1:].clip(min=1)
+    return [np.array([np.interp(share, row, edges) for row in below]) for share in shares]

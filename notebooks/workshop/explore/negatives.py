@@ -1,0 +1,208 @@
+"""Three explorers of TAGS-DC: masking a caption, its synthetic negatives, and which words of a sentence do not fit."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
+from typing import Any
+
+import ipywidgets
+import plotly.graph_objects as go
+import torch
+
+from itmlab import text
+from itmlab.data.captionset import CaptionSet
+from itmlab.errors import ItmlabError
+from itmlab.metrics import CausalModel
+from itmlab.text.graph import SceneGraph
+from itmlab.text.masking import PROBABILITY, Masking, PhraseMasking, WordMasking, realised_share
+
+from ..analysis.negatives import GENERATORS, SyntheticNegatives, synthetic_negatives
+from ..analysis.scoring import as_score
+from ..analysis.words import word_example
+from ..plots.canvas import Canvas
+from ..plots.negatives import draw_negative_list
+from ..plots.scene_graphs import draw_caption_spans, draw_scene_graph
+from ..plots.words import draw_explained_words
+from .base import Explorer, wide
+
+# A caption's negatives: which picture and caption, and how the negatives are to be made.
+
+FILTERS = {
+    "with implied words": {"filtered": True, "implied": True},
+    "the paper's": {"filtered": True, "implied": False},
+    "none": {"filtered": False},
+}
+
+
+def explore_negatives(
+    run: Any,
+    data: CaptionSet,
+    *,
+    picture: int = 0,
+    caption: int = 0,
+    generator: str = "tags",
+    rows: int = 10,
+    fluent: str | CausalModel | None = "scenes",
+    drawn: int = 200,
+) -> Explorer:
+    """The explorer over one split: the `rows` hardest negatives of a caption, by a cross-encoder (Run or model).
+
+    `picture`, `caption` (the number of it among the picture's) and `generator` are where the controls begin; K, L and τ
+    do something for "tags" and "wm" only. "in_batch" and "whole_set" draw from 32 and `drawn` captions. What cannot be
+    made is said in one line in the figure's place.
+    """
+    late = {"continuous_update": False, **wide()}  # each drawing takes seconds: only when the slider is let go
+    which = ipywidgets.IntSlider(picture, 0, len(data) - 1, description="picture", **late)
+    last = max(len(data.captions_of_image[picture]) - 1, 0)
+    number = ipywidgets.IntSlider(min(caption, last), 0, last, description="caption", **late)
+    way = ipywidgets.Dropdown(options=list(GENERATORS), value=generator, description="generator", **wide())
+    maskings = ipywidgets.IntSlider(20, 1, 40, description="K maskings", **late)
+    samples = ipywidgets.IntSlider(20, 1, 40, description="L fillings", **late)
+    temperature = ipywidgets.FloatSlider(1.5, min=0.1, max=3, step=0.1, description="τ", **late)
+    filtering = ipywidgets.Dropdown(options=list(FILTERS), description="filter", **wide())
+    seed = ipywidgets.IntSlider(0, 0, 99, description="seed", **late)
+
+    def picture_moved() -> None:
+        number.max = max(len(data.captions_of_image[which.value]) - 1, 0)
+
+    def draw() -> list[go.Figure]:
+        drawing = {"maskings": maskings.value, "samples": samples.value, "temperature": temperature.value}
+        settings = {**drawing, **FILTERS[filtering.value], "seed": seed.value, "fluent": fluent, "keep": rows}
+        own = data.captions_of_image[which.value].tolist()
+        try:
+            if not own:
+                raise ItmlabError(f"picture {which.value} has no caption")
+            made = _made(run, data, own[min(number.value, len(own) - 1)], way.value, settings, drawn)
+            return [_figure(made, rows)]
+        except ItmlabError as error:
+            return [_nothing(error)]
+
+    controls = [which, number, way, maskings, samples, temperature, filtering, seed]
+    return Explorer(controls, draw, {which: picture_moved})
+
+
+def _made(
+    run: Any, data: CaptionSet, chosen: int, way: str, settings: dict[str, Any], drawn: int
+) -> SyntheticNegatives:
+    """The negatives of one caption; a batch is made up of 31 captions of other pictures."""
+    if way != "in_batch":
+        return synthetic_negatives(data, [chosen], way, run=run, drawn=drawn, **settings)
+    others = [int(own[0]) for own in data.captions_of_image if len(own) and chosen not in own.tolist()]
+    first = settings["seed"] * 31 % max(len(others), 1)
+    batch = [chosen, *(others[first:] + others[:first])[:31]]
+    return synthetic_negatives(data, batch, way, run=run, **settings).only(0)
+
+
+def _figure(negatives: SyntheticNegatives, rows: int) -> go.Figure:
+    data, chosen = negatives.data, negatives.captions[0]
+    image = int(data.image_of_caption[chosen])
+    shown = negatives.first(rows)
+    harder = int((negatives.difficulty >= 0).sum()) if len(negatives) else 0
+    return draw_negative_list(
+        data.images[image],
+        data.captions[chosen],
+        shown.negatives[0],
+        title=f"Negatives of caption {data.caption_ids[chosen]}",
+        subtitle=f"{negatives.generator}: the {len(shown)} hardest, {harder} of which score no lower than the caption",
+        score=float(as_score(negatives.scorer, negatives.positive)[0]),
+        scores=shown.scores[1].tolist() if len(shown) else [],
+        own_captions=[data.captions[other] for other in data.captions_of_image[image].tolist() if other != chosen],
+    )
+
+
+def _nothing(error: ItmlabError) -> go.Figure:
+    return Canvas().figure("Nothing to show", str(error), height=120)
+
+
+# A sentence typed against a picture: which of its words do not fit, and what would be written.
+
+
+def explore_words(
+    models: Mapping[str, Any], data: CaptionSet, *, picture: int = 0, sentence: str | None = None
+) -> Explorer:
+    """The explorer over a set's pictures: the last of the named cross-encoders (Runs or models) explains, all score.
+
+    A caption of the picture is where one begins to type, or `sentence`. Words are rewritten from the mismatch that the
+    last control sets. What cannot be read is said in one line in the figure's place.
+    """
+    which = ipywidgets.IntSlider(picture, 0, len(data) - 1, description="picture", continuous_update=False, **wide())
+    caption = ipywidgets.Dropdown(description="begin with", **wide(678))
+    typed = ipywidgets.Text(description="sentence", continuous_update=False, **wide(678))
+    above = ipywidgets.FloatSlider(0, min=0, max=1, step=0.05, description="rewrite from", **wide())
+
+    def picture_moved() -> None:
+        own = data.captions_of_image[which.value].tolist()
+        caption.options = [(data.captions[index], index) for index in own]
+        caption.value = own[0] if own else None
+
+    def caption_moved() -> None:
+        if caption.value is not None:
+            typed.value = data.captions[caption.value]
+
+    def draw() -> list[go.Figure]:
+        try:
+            example = word_example(models, data, which.value, typed.value, above=above.value)
+        except ItmlabError as error:
+            return [_nothing(error)]
+        looked = f"{list(models)[-1]} on picture {data.image_ids[which.value]}"
+        return [draw_explained_words([example], title="Which words do not fit", subtitle=looked)]
+
+    picture_moved()
+    caption_moved()
+    if sentence is not None:
+        typed.value = sentence
+    return Explorer([which, above, caption, typed], draw, {which: picture_moved, caption: caption_moved})
+
+
+# A caption typed: its graph, its phrases, and what each way of masking hides (Sec. 2.1.1).
+
+CAPTION = "Two young men in red shirts are standing next to a small brown dog."
+TIMES = 3  # maskings of each kind
+
+
+def explore_masking(
+    caption: str = CAPTION, *, parser: str = "english", parse: Callable[[Sequence[str]], list[SceneGraph]] | None = None
+) -> Explorer:
+    """The explorer, beginning with `caption`; it parses with `text.parse` and the named `parser`, or with `parse`.
+
+    Above the caption's scene graph, below its phrases and three draws each of phrase and of word masking, with the
+    share of words that each hides. A caption that cannot be parsed is shown with the reason in one line.
+    """
+    typed = ipywidgets.Text(caption, description="caption", continuous_update=False, **wide(678))
+    probability = ipywidgets.FloatSlider(PROBABILITY, min=0, max=1, step=0.05, description="probability", **wide())
+    seed = ipywidgets.IntSlider(0, 0, 99, description="seed", **wide())
+    read = parse or partial(text.parse, parser=parser, cache=False)
+
+    @lru_cache(maxsize=1)  # the last caption only
+    def parsed(text: str) -> tuple[SceneGraph, go.Figure]:
+        """Its graph, and the figure of it or of why there is none."""
+        try:
+            graph, fault = read([text])[0], ""
+        except ItmlabError as error:
+            graph, fault = SceneGraph(), str(error)
+        attributes = sum(len(entity.attributes) for entity in graph.objects)
+        counts = f"objects: {len(graph.objects)}, attributes: {attributes}, relations: {len(graph.relations)}"
+        return graph, draw_scene_graph(graph, title="What the caption says", subtitle=fault or counts)
+
+    def draw() -> list[go.Figure]:
+        graph, above = parsed(typed.value)
+        return [above, _masked(graph, probability.value, seed.value)]
+
+    return Explorer([typed, probability, seed], draw)
+
+
+def _masked(graph: SceneGraph, probability: float, seed: int) -> go.Figure:
+    ways: dict[str, Masking] = {"phrase": PhraseMasking(probability), "word": WordMasking(probability)}
+    hidden, names = [None], ["the caption and its phrases"]
+    for name, way in ways.items():
+        generator = torch.Generator().manual_seed(seed)
+        for number, phrases in enumerate(way.draw(graph, TIMES, generator=generator), start=1):
+            hidden.append(phrases)
+            names.append(f"{name} masking, draw {number}: {100 * realised_share(graph, phrases):.0f} % of the words")
+    shares = ", ".join(f"{100 * way.expected_share(graph):.1f} % by {name}" for name, way in ways.items())
+    return draw_caption_spans(
+        [graph] * len(hidden),
+        hidden=hidden,
+        names=names,
+        title="What is hidden",
+        subtitle=f"probability {probability:.2f}, at least one; on average {shares}",
+    )

@@ -1,0 +1,509 @@
+"""One table, figure or section of a paper: its printed numbers, its claims, and what was measured here.
+
+Entries are read from this folder's TOML files. A printed number never stands in a measured one's place: the two have
+fields, columns and panels of their own.
+"""
+
+import math
+import tomllib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from itmlab.errors import ItmlabError
+from itmlab.fields import did_you_mean
+from itmlab.metrics.statistics import Interval, smallest_effect, verdict
+
+from ..plots.results import Result, comparison_rows, difference_rows, list_results, load_result
+
+if TYPE_CHECKING:
+    import pandas
+    import plotly.graph_objects as go
+
+    from itmlab.data import CaptionSet
+    from itmlab.train import Comparison
+    from itmlab.train.recipes import Recipe
+
+PAPERS = {"fne": "FNE", "sam": "SAM", "tags": "TAGS-DC", "itcontrast": "ITContrast"}
+RECALLS = tuple(f"{direction} R@{k}" for direction in ("i2t", "t2i") for k in (1, 5, 10))
+SEMANTICS = tuple(name.replace("R@", "N@") for name in RECALLS)
+TRUTHS = ("i2t mAP@R", "t2i mAP@R")  # against all that is true
+COLUMNS = (*RECALLS, "RSum", *SEMANTICS, "Nsum", "Nsum(N)", *TRUTHS)  # of a measured table, in this order
+
+cached_result = cache(load_result)  # `reproduce --keep` clears it
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table as the paper prints it: one tuple of numbers per row label, NaN where it prints a dash."""
+
+    columns: Sequence[str]
+    rows: Mapping[str, Sequence[float]]
+
+    def __post_init__(self) -> None:
+        wrong = [label for label, numbers in self.rows.items() if len(numbers) != len(self.columns)]
+        if wrong:
+            raise ItmlabError(f"expected {len(self.columns)} numbers per row", where=", ".join(wrong))
+
+    def value(self, row: str, column: str) -> float:
+        """A printed number. RSum, where the table does not print it, is the sum of the printed recalls.
+
+        >>> Table(["i2t R@1", "t2i R@1"], {"fne": [50.0, 40.0]}).value("fne", "RSum")
+        90.0
+        """
+        numbers = dict(zip(self.columns, self.rows[row], strict=True))
+        if column in numbers or not column.endswith("RSum"):
+            return numbers[column]
+        prefix = column.removesuffix("RSum")
+        return sum(number for name, number in numbers.items() if name.startswith(prefix) and "R@" in name)
+
+    def frame(self) -> "pandas.DataFrame":
+        """The table as a pandas data frame."""
+        import pandas
+
+        return pandas.DataFrame.from_dict(dict(self.rows), orient="index", columns=list(self.columns))
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A paper's claim in one sentence, and which measured row answers it.
+
+    Args:
+        says: the claim.
+        kind: whether a paper claims it ("paper"), or whether it is a control that no paper has ("control") or a
+            question of this project ("own").
+        compare: a row of the table, the row that it is compared with, and the measure. Their printed difference is the
+            paper's number; a run of the entry measures ours.
+        measured: where another result answers it: the result's name and the fields of one of its rows.
+        against: fields that differ for the row which is subtracted from `measured`, as if both were independent.
+        expected: whether the value should be higher or lower than `mark`, or equal to it within `margin`.
+        by: the protocol of `measured`, in words.
+        printed: the paper's number where it is not a difference of two rows.
+        headroom: where another result has measured what a perfect method would gain, named like `measured`.
+        without: why the claim is not measured.
+    """
+
+    says: str
+    compare: Sequence[str] = ()
+    measured: Mapping[str, Any] = field(default_factory=dict)
+    against: Mapping[str, Any] = field(default_factory=dict)
+    expected: Literal["higher", "lower", "equal"] = "higher"
+    by: str = ""
+    mark: float = 0.0
+    margin: float = 0.0
+    unit: str = ""
+    printed: float | None = None
+    headroom: Mapping[str, Any] = field(default_factory=dict)
+    without: str = ""
+    kind: Literal["paper", "control", "own"] = "paper"
+
+    @property
+    def condition(self) -> str:
+        """What must be true of the measured value: "higher than 0"."""
+        if self.expected == "equal":
+            return f"within {self.margin:g} of {self.mark:g}"
+        return f"{self.expected} than {self.mark:g}"
+
+    @property
+    def measure(self) -> str:
+        """The compared measure without the paper's data set: "RSum" of "Flickr30K: RSum"."""
+        return self.compare[2].rpartition(": ")[2] if self.compare else ""
+
+    def interval(self) -> Interval:
+        """The interval of the row that `measured` names, minus that of `against`."""
+        value = _interval(self.measured)
+        return independent_difference(value, _interval({**self.measured, **self.against})) if self.against else value
+
+
+def _interval(place: Mapping[str, Any]) -> Interval:
+    wanted = dict(place)
+    return cached_result(wanted.pop("result")).interval(**wanted)
+
+
+def independent_difference(first: Interval, second: Interval) -> Interval:
+    """`first` minus `second` as if they were independent, from the ends of their intervals.
+
+    Both were measured on the same pictures, so the interval is too wide rather than too narrow.
+
+    References:
+        Zou and Donner (2008), Construction of confidence limits about effect measures.
+    """
+    difference = first.value - second.value
+    below = math.hypot(first.value - first.lower, second.upper - second.value)
+    above = math.hypot(first.upper - first.value, second.value - second.lower)
+    return Interval(difference, difference - below, difference + above)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A table, figure or section of a paper: what it prints and claims, and what shows and repeats it here.
+
+    Args:
+        name: as the command takes it: "fne.table_3".
+        published: the printed table.
+        rows: how to train each row of the table, by label; see `recipe_of`. Controls that the paper lacks are among
+            them.
+        tiny: the paper's ways of making a row tiny, by name; `way` is the entry's default.
+        baseline: the row that others are compared with.
+        oracle: the row that must win, because it knows what is true. Its lead over a claim's second row is the
+            headroom of the claim.
+        harmful: the row that must lose, because it is trained to.
+        rows_here: another result that has measured the table's rows, and its labels by ours.
+        figures: committed figures that show it.
+        options: the data set's options; `tested` are those of the pictures that rows are tested on, if different.
+        truth: whether rows are also measured against everything that is true.
+        averaged: rows that average the similarities of two seeds of another row.
+        without: why it is not run here, or what shows it where it claims nothing.
+    """
+
+    name: str
+    title: str
+    place: str
+    published: Table | None = None
+    claims: Sequence[Claim] = ()
+    figures: Sequence[str] = ()
+    rows: Mapping[str, Any] = field(default_factory=dict)
+    tiny: Mapping[str, Any] = field(default_factory=dict)
+    way: str = ""
+    baseline: str | None = None
+    oracle: str = ""
+    harmful: str = ""
+    rows_here: Mapping[str, Any] = field(default_factory=dict)
+    relevance: Literal["spice"] | None = None
+    truth: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
+    tested: Mapping[str, Any] = field(default_factory=dict)
+    averaged: Mapping[str, str] = field(default_factory=dict)
+    without: str = ""
+    notes: Sequence[str] = ()
+
+    @property
+    def paper(self) -> str:
+        """The paper's short name: "FNE"."""
+        return PAPERS[self.name.partition(".")[0]]
+
+    @property
+    def item(self) -> str:
+        """As people write it: "FNE, Table 3"."""
+        kind, _, number = self.name.partition(".")[2].partition("_")
+        title = "Sec." if kind == "section" else kind.capitalize()
+        return f"{self.paper}, {title} {number.replace('_', '.')}"
+
+    @property
+    def command(self) -> str:
+        """The command that trains its tiny rows and keeps the result; "" where it names no recipes."""
+        return f"python -m workshop reproduce {self.name} --fresh --keep" if self.rows else ""
+
+    def recipes(self, size: str = "tiny") -> "dict[str, Recipe]":
+        """The recipes of its rows at a size, by label."""
+        return {
+            label: recipe_of(row, size, self.tiny, self.way)
+            for label, row in self.rows.items()
+            if size == "tiny" or not _row(row).get("only_tiny")
+        }
+
+    # Verdicts.
+
+    def result(self) -> Result | None:
+        """The committed result of a run of this entry, if there is one."""
+        return cached_result(self.name) if self.name in list_results() else None
+
+    def printed(self, claim: Claim) -> float | None:
+        """The paper's number for a claim; None where it has none, as for a control."""
+        if claim.printed is not None or not claim.compare or self.published is None:
+            return claim.printed
+        row, other, column = claim.compare
+        if not {row, other} <= self.published.rows.keys():
+            return None
+        return self.published.value(row, column) - self.published.value(other, column)
+
+    def verdicts(self, result: Result | None = None) -> list[dict[str, Any]]:
+        """One dictionary per claim: what is claimed, printed and measured, and what the interval says about it.
+
+        Args:
+            result: a run of this entry; by default the committed one.
+        """
+        return [self._verdict(claim, result or self.result()) for claim in self.claims]
+
+    def _verdict(self, claim: Claim, run: Result | None) -> dict[str, Any]:
+        labels = {*self.rows, *self.averaged}
+        trainable = bool(claim.compare) and not claim.without and {*claim.compare[:2]} <= labels
+        interval, by, source = Interval(math.nan, math.nan, math.nan), claim.by, ""
+        command = self.command if trainable else ""
+        pair = dict(zip(("row", "minus"), claim.compare, strict=False))
+        if run and claim.compare and not claim.without and run.select(**pair, measure=claim.measure):
+            interval = run.interval(**pair, measure=claim.measure)
+            seeds = len(run.seeds)
+            by = f"a run of this item: {run.details.get('size', 'tiny')}, {seeds} seed{'s' if seeds > 1 else ''}"
+            source = self.name
+        elif claim.measured:
+            interval, source = claim.interval(), claim.measured["result"]
+            command = command or cached_result(source).command
+        says, reason = "not run", ""
+        headroom = self.headroom(claim, run if source == self.name else None)
+        if source:
+            reason = self._why_no_test(claim, headroom, run if source == self.name else None)
+            decided = verdict(interval, expected=claim.expected, mark=claim.mark, margin=claim.margin)
+            says = "no test" if reason else decided
+        elif trainable and run and len(run.seeds) < 2:
+            reason = "its rows need two seeds or more"
+        else:
+            reason = claim.without or (not trainable and self.without) or "no run of it is committed"
+        return {
+            "paper": self.paper,
+            "item": self.item,
+            "place": self.place,
+            "kind": claim.kind,
+            "claim": claim.says,
+            "expected": claim.condition,
+            "mark": claim.mark,
+            "margin": claim.margin,
+            "unit": claim.unit or claim.measure,
+            "printed": self.printed(claim),
+            "here": interval.value,
+            "lower": interval.lower,
+            "upper": interval.upper,
+            "headroom": headroom,
+            "verdict": says,
+            "smallest": smallest_effect(interval),
+            "by": by,
+            "measured in": source,
+            "command": command,
+            "why not": reason,
+        }
+
+    def headroom(self, claim: Claim, run: Result | None) -> float:
+        """Return how much a perfect method would gain in the unit of the claim; NaN where that is not measured."""
+        if run and self.oracle and claim.compare:
+            rows = run.select(row=self.oracle, minus=claim.compare[1], measure=claim.measure)
+            return rows[0]["value"] if rows else math.nan
+        return _interval(claim.headroom).value if claim.headroom else math.nan
+
+    def _why_no_test(self, claim: Claim, headroom: float, run: Result | None) -> str:
+        """Return why the experiment could not have shown the opposite, or "".
+
+        The headroom must reach the printed effect (or the margin of "equal"), and the two controls must behave.
+        """
+        needed = claim.margin if claim.expected == "equal" else abs(self.printed(claim) or 0)
+        if headroom < needed:
+            return f"a perfect method would gain {headroom:.1f}, less than the {needed:.1f} in question"
+        for control, sign, fault in ((self.oracle, 1, "did not win"), (self.harmful, -1, "did not lose")):
+            if run and control:
+                change = run.interval(row=control, minus=self.baseline, measure="RSum")
+                if min(sign * change.lower, sign * change.upper) <= 0:
+                    return f"the control {control!r} {fault}"
+        return ""
+
+    def verdict(self) -> "pandas.DataFrame":
+        """`verdicts` as a pandas data frame."""
+        import pandas
+
+        return pandas.DataFrame(self.verdicts())
+
+    def table(self, result: Result | None = None) -> "pandas.DataFrame":
+        """The printed rows beside those measured here: columns ("printed", ...) and ("here", ...)."""
+        import pandas
+
+        if self.published is None:
+            raise ItmlabError(f"{self.item} is not a table", remedy="its figure: .figure()")
+        printed = self.published.frame()
+        labels = {label: label for label in (*printed.index, *self.rows, *self.averaged)}
+        run = result or self.result()
+        if run is None and self.rows_here:
+            run, labels = cached_result(self.rows_here["result"]), self.rows_here["labels"]
+        measured = {label: {} for label in dict.fromkeys((*printed.index, *labels))} if run else {}
+        for label in measured.keys() & labels.keys():
+            rows = run.select(row=labels[label], minus="")
+            measured[label] = {row["measure"]: row["value"] for row in rows}
+        measured = {label: row for label, row in measured.items() if row or label in printed.index}
+        columns = [name for name in COLUMNS if any(name in row for row in measured.values())]
+        here = pandas.DataFrame.from_dict(measured, orient="index").reindex(columns=columns).astype(float)
+        return pandas.concat({"printed": printed, "here": here}, axis=1)
+
+    def figure(self, result: Result | None = None) -> "go.Figure":
+        """Each claim's printed number beside ours; for an entry without claims, its first committed figure."""
+        from ..plots.saving import committed
+        from . import draw_claims
+
+        if self.claims:
+            return draw_claims(self.verdicts(result), title=f"{self.item}: {self.title}")
+        if not self.figures:
+            raise ItmlabError(f"{self.item} has no figure here", remedy=self.without)
+        return committed(self.figures[0])
+
+    def _repr_html_(self) -> str:
+        from . import entry_in_html
+
+        return entry_in_html(self)
+
+    # Runs.
+
+    def runs(
+        self,
+        data: "CaptionSet | None" = None,
+        *,
+        run_root: str | Path,
+        size: str = "tiny",
+        seeds: int | Sequence[int] = 2,
+        chosen: Sequence[str] | None = None,
+        changes: Mapping[str, Any] | None = None,
+        jobs: int | None = None,
+        progress: bool = True,
+    ) -> dict[str, list[Any]]:
+        """Train the table's rows and return the runs by label; finished runs in `run_root` are reused.
+
+        Args:
+            data: what to train on; the drawn world by default.
+            run_root: folders in it are named after the recipes, so that entries share rows.
+            chosen: the labels of some rows; all by default.
+            changes: made in every recipe: `{"data__steps": 20}` for a quick look.
+        """
+        from itmlab.train import ensemble, trained
+
+        if not self.rows:
+            raise ItmlabError(f"{self.item} has no recipes to run", remedy=self.without or "see its figure")
+        recipes = {label: recipe.replace(**dict(changes or {})) for label, recipe in self.recipes(size).items()}
+        labels = list(recipes) if chosen is None else list(chosen)
+        for label in labels or [""]:
+            by_name(label, recipes, "row")
+        names = run_names(recipes)
+        rows = {names[label]: recipes[label] for label in labels}
+        options = {"seeds": seeds, "run_root": run_root, "jobs": jobs, "progress": progress}
+        trained_runs = trained(rows, data or self.data(), **options)
+        groups = {label: trained_runs[names[label]] for label in labels}
+        if chosen is None and len(groups[labels[0]]) > 1:
+            for label, averaged in self.averaged.items():
+                runs = groups[averaged]
+                groups[label] = [ensemble(pair) for pair in zip(runs, [*runs[1:], runs[0]], strict=True)]
+        return groups
+
+    def run(
+        self, data: "CaptionSet | None" = None, *, tested: "CaptionSet | None" = None, folds: int = 1, **options: Any
+    ) -> "Comparison":
+        """Train the table's rows (with `options` as `runs` takes them) and compare them.
+
+        Args:
+            data: what to train on.
+            tested: the data whose test split rows are compared on, if different.
+            folds: how many galleries the test pictures are divided into (COCO 1K: 5).
+        """
+        from itmlab.train import compare_runs
+
+        if data is None and self.tested:
+            tested = tested or self.test_data()
+        if data is None and self.rows:
+            data = self.data()
+        groups = self.runs(data, **options)
+        measures = {"baseline": self.baseline, "relevance": self.relevance, "truth": self.truth, "folds": folds}
+        return compare_runs(groups, tested or data, **measures, progress=options.get("progress", True))
+
+    def data(self, **options: Any) -> "CaptionSet":
+        """The drawn world with the regions that its tiny recipes need; `options` go before its own."""
+        from itmlab.data import load
+
+        recipe = next(iter(self.recipes().values()))
+        needed = {"regions": recipe.data.regions} if recipe.model.reads == "regions" else {}
+        return load("scenes", **{**needed, **self.options, **options})
+
+    def test_data(self) -> "CaptionSet":
+        """The drawn pictures on whose test split its tiny rows are compared."""
+        return self.data(**self.tested)
+
+    def result_of(self, comparison: "Comparison", **details: Any) -> Result:
+        """The result of a run of this entry: every row's values and each claim's difference, one value per seed."""
+        pairs = [claim.compare[:2] for claim in self.claims if claim.compare]
+        pairs += [(self.oracle, other) for _, other in pairs]
+        pairs += [(control, comparison.baseline) for control in (self.oracle, self.harmful)]
+        pairs = [pair for pair in pairs if {*pair} <= {*comparison.labels}]
+        rows = comparison_rows(comparison)
+        for row, minus in dict.fromkeys(map(tuple, pairs)):
+            rows += difference_rows(comparison, {row: (row, minus)})
+        return Result(
+            name=self.name,
+            question=f"{self.item}: {self.title}.",
+            command=self.command,
+            rows=rows,
+            protocol=f"METHODS, {self.item}",
+            data=comparison.data,
+            seeds=list(comparison.seeds),
+            recipes={label: runs[0].recipe.to_json() for label, runs in comparison.runs.items()},
+            details=details | ({"tested on": dict(self.tested)} if self.tested else {}),
+        )
+
+
+# Reading the TOML files.
+
+
+def _row(row: Any) -> dict[str, Any]:
+    return {"recipe": row} if isinstance(row, str) else row
+
+
+def recipe_of(row: Any, size: str, ways: Mapping[str, Any], default_way: str) -> "Recipe":
+    """The recipe of a table's row.
+
+    Args:
+        row: a recipe's name, or a table with `recipe`, `changes` at every size, `tiny` (a way of making it tiny),
+            `tiny_changes` and `only_tiny`.
+        size: "tiny", "base" or "large".
+        ways: what each way adds to a tiny recipe: `on` and `start` of `itmlab.recipe`, and `changes`.
+        default_way: the way of rows that name none.
+    """
+    from itmlab.train import recipe as named_recipe
+
+    row = _row(row)
+    changes = dict(row.get("changes", {}))
+    if size != "tiny":
+        recipe = named_recipe(row["recipe"], size=size)
+    else:
+        way = ways[row.get("tiny", default_way)]
+        recipe = named_recipe(row["recipe"], on=way.get("on"), start=way.get("start"))
+        changes = {**way.get("changes", {}), **changes, **row.get("tiny_changes", {})}
+    return recipe.replace(**{name.replace(".", "__"): value for name, value in changes.items()})
+
+
+@cache
+def read_paper(name: str) -> dict[str, Entry]:
+    """The entries of a paper by their names without the paper's: "table_3"."""
+    content = tomllib.loads((Path(__file__).parent / f"{name}.toml").read_text(encoding="utf-8"))
+    ways = content.pop("tiny")
+    entries = {}
+    for item, fields in content.items():
+        fields["claims"] = tuple(Claim(**claim) for claim in fields.get("claims", ()))
+        fields["published"] = Table(**fields.pop("printed")) if "printed" in fields else None
+        way, rows = fields.pop("tiny", ""), fields.pop("recipes", {})
+        entries[item] = Entry(f"{name}.{item}", tiny=ways, way=way, rows=rows, **fields)
+    return entries
+
+
+def entries(chosen: str = "all") -> dict[str, Entry]:
+    """The items of all papers, of one paper ("fne"), or a single item ("fne.table_3"), by name.
+
+    >>> list(entries("itcontrast"))[-1]
+    'itcontrast.figure_3'
+    """
+    papers = {paper: {entry.name: entry for entry in read_paper(paper).values()} for paper in PAPERS}
+    every = {name: entry for paper in papers.values() for name, entry in paper.items()}
+    if chosen == "all":
+        return every
+    if chosen in papers:
+        return papers[chosen]
+    return {chosen: by_name(chosen, {**every, **dict.fromkeys(["all", *papers])})}
+
+
+def run_names(recipes: "Mapping[str, Recipe]") -> dict[str, str]:
+    """The folders that a table's runs are trained in, by label: the recipe's name, with the label if rows share it."""
+    count = Counter(recipe.name for recipe in recipes.values())
+    return {
+        label: recipe.name if count[recipe.name] == 1 else f"{recipe.name}, {label}"
+        for label, recipe in recipes.items()
+    }
+
+
+def by_name(name: str, known: Mapping[str, Any], kind: str = "item") -> Any:
+    """The value of `name`; an unknown name is an ItmlabError with the nearest known one."""
+    if name not in known:
+        raise ItmlabError(f"no {kind} {name!r}", remedy=did_you_mean(name, known))
+    return known[name]

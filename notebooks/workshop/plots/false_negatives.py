@@ -1,0 +1,239 @@
+"""Figures of FNE (Li et al., 2023): where the probability of a false negative comes from, and an anchor's negatives."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float, Integer
+from numpy import ndarray
+from PIL import Image
+
+from . import theme
+from .bars import Line, draw_curves
+from .canvas import draw_gallery, draw_table
+from .theme import translucent
+
+if TYPE_CHECKING:
+    from ..analysis.false_negatives import Curves
+
+SHOWN = 400  # candidates drawn at most, the best-scoring ones
+DENSITY, POSTERIOR, WEIGHT = "density", "P(match | s)", "sampling weight"  # the panels
+
+
+def draw_false_negative_probability(
+    curves: "Curves",
+    positive_scores: Float[ndarray, "pair"],
+    negative_scores: Float[ndarray, "negative"],
+    *,
+    title: str,
+    subtitle: str = "",
+    scores: Float[ndarray, "candidate"] | None = None,
+    weights: Float[ndarray, "candidate"] | None = None,
+    truth_labels: Integer[ndarray, "candidate"] | None = None,
+    drawn: Sequence[int] = (),
+) -> go.Figure:
+    """Draw densities, posterior and sampling weight over one axis of similarity.
+
+    The regions "easy", "hard" and "false negatives" are shaded: below the threshold λ, up to a posterior of one half,
+    and above it.
+
+    Args:
+        curves: the three functions.
+        positive_scores: observed scores of positives, drawn as a histogram.
+        negative_scores: observed scores of negatives.
+        title: the figure's title.
+        subtitle: the settings.
+        scores: the scores of one anchor's negatives, drawn as points on the sampling weight.
+        weights: their sampling weights.
+        truth_labels: 1 true, 0 false, -1 undecided.
+        drawn: which of them the sampler took; these are ringed.
+
+    References:
+        Li et al. (2023), Figure 2, and Eqs. 5, 9 and 13.
+    """
+    x = curves.similarity
+    panels = {
+        DENSITY: {
+            "observed positives": _histogram(positive_scores, x, theme.MATCH),
+            "observed negatives": _histogram(negative_scores, x, theme.MISMATCH),
+            "positives": Line(curves.match, shade=theme.MATCH),
+            "negatives": Line(curves.mismatch, shade=theme.MISMATCH),
+        },
+        POSTERIOR: {
+            "posterior": Line(curves.monotone, shade=theme.POSTERIOR),
+            "raw posterior": Line(curves.raw, shade=theme.INK, dash="dot", width=1.8),
+        },
+        WEIGHT: {"sampling weight": Line(curves.weight, shade=theme.WEIGHT)},
+    }
+    axis = "similarity to the anchor"
+    figure = draw_curves(panels, x, title=title, subtitle=subtitle, axis=axis, across=1)
+    if scores is not None and weights is not None:
+        _draw_candidates(figure, scores, weights, truth_labels, drawn)
+    dashed = {"width": 1.5, "dash": "dash"}
+    figure.add_hline(curves.threshold, line={"color": theme.ORANGE, **dashed}, annotation_text="λ", row=2, col=1)
+    figure.add_vline(curves.positive_score, line={"color": theme.MATCH, **dashed}, annotation_text="s⁺", row=3, col=1)
+    low, high = float(x[0]), float(x[-1])
+    ends = [low, _crossing(curves, curves.threshold), _crossing(curves, 0.5), high]
+    ends[2] = max(ends[1:3])
+    regions = (("easy", theme.GREY), ("hard", theme.WEIGHT), ("false negatives", theme.POSTERIOR))
+    for (name, shade), left, right in zip(regions, ends[:-1], ends[1:], strict=True):
+        look = {"fillcolor": translucent(shade, 0.1), "line_width": 0, "layer": "below"}
+        wide = right - left > 0.16 * (high - low)
+        figure.add_vrect(left, right, annotation_text=name if wide else "", **look, row=1, col=1)
+        figure.add_vrect(left, right, **look, row=2, col=1)
+        figure.add_vrect(left, right, **look, row=3, col=1)
+    figure.update_xaxes(range=[low, high])
+    return figure.update_layout(height=760)
+
+
+def _histogram(observed: Float[ndarray, "score"], x: Float[ndarray, "point"], shade: str) -> Line:
+    counts, edges = np.histogram(observed, np.linspace(x[0], x[-1], 81))
+    density = counts / (max(len(observed), 1) * (edges[1] - edges[0]))
+    return Line(density, (edges[:-1] + edges[1:]) / 2, shade=shade, width=0.8, fill=True)
+
+
+def _draw_candidates(
+    figure: go.Figure,
+    scores: Float[ndarray, "candidate"],
+    weights: Float[ndarray, "candidate"],
+    truth_labels: Integer[ndarray, "candidate"] | None,
+    drawn: Sequence[int],
+) -> None:
+    best = np.argsort(-scores, kind="stable")[:SHOWN]
+    labels = np.full(len(scores), -1) if truth_labels is None else truth_labels
+    place = {"mode": "markers", "row": 3, "col": 1}
+    for truth_label, (shade, name) in theme.TRUTH_LABELS.items():
+        among = best[labels[best] == truth_label]
+        figure.add_scatter(
+            x=scores[among],
+            y=weights[among],
+            name="negative" if truth_labels is None else name,
+            marker={"size": 7, "color": shade, "opacity": 0.8},
+            showlegend=bool(len(among)),
+            customdata=among,
+            hovertemplate="candidate %{customdata}: s = %{x:.3f}, weight %{y:.3f}<extra></extra>",
+            **place,
+        )
+    ringed = np.unique(np.asarray(drawn, dtype=int))
+    ring = {"size": 14, "color": "rgba(0,0,0,0)", "line": {"color": theme.INK, "width": 2}}
+    figure.add_scatter(x=scores[ringed], y=weights[ringed], name="drawn", marker=ring, hoverinfo="skip", **place)
+
+
+def _crossing(curves: "Curves", level: float) -> float:
+    """Return the lowest similarity from which the monotone posterior is at least `level`."""
+    reached = np.flatnonzero(curves.monotone >= level)
+    return float(curves.similarity[reached[0] if len(reached) else -1])
+
+
+# The negatives of one anchor, each with its probability of being false (Figure 6).
+
+
+def draw_negative_captions(
+    picture: Image.Image,
+    own_captions: Sequence[str],
+    captions: Sequence[str],
+    posteriors: Float[ndarray, "negative"],
+    *,
+    title: str,
+    subtitle: str = "",
+    weights: Float[ndarray, "negative"] | None = None,
+    truth_labels: Integer[ndarray, "negative"] | None = None,
+    drawn: Integer[ndarray, "negative"] | None = None,
+) -> go.Figure:
+    """Draw an anchor picture with its captions, and beside it its negative captions as a table.
+
+    Args:
+        picture: the anchor.
+        own_captions: captions annotated for it.
+        captions: negatives, in the order of rows.
+        posteriors: the probability that each is a false negative.
+        title: the figure's title.
+        subtitle: the settings.
+        weights: sampling weights.
+        truth_labels: 1 true, 0 false, -1 undecided.
+        drawn: how often the sampler drew each; rows that were drawn are set off.
+    """
+    columns = {"negative": list(captions), "P(false)": [percent(float(value)) for value in posteriors]}
+    inks = {}
+    if weights is not None:
+        columns["weight"] = [f"{value:.2f}" for value in weights]
+    if drawn is not None:
+        columns["drawn"] = [f"{count} ×" if count else "" for count in drawn]
+    if truth_labels is not None:
+        shades, names = zip(*(theme.TRUTH_LABELS[int(one)] for one in truth_labels), strict=True)
+        columns["world"], inks["world"] = names, shades
+    fills = [theme.PANEL if drawn is not None and drawn[row] else theme.PAPER for row in range(len(captions))]
+    widths = [4.0] + [1.3] * (len(columns) - 1)
+    return draw_table(
+        columns,
+        title=title,
+        subtitle=subtitle,
+        widths=widths,
+        inks=inks,
+        fills=fills,
+        picture=picture,
+        beside=own_captions,
+    )
+
+
+def draw_negative_pictures(
+    caption: str,
+    pictures: Sequence[Image.Image],
+    posteriors: Float[ndarray, "negative"],
+    *,
+    title: str,
+    weights: Float[ndarray, "negative"] | None = None,
+    truth_labels: Integer[ndarray, "negative"] | None = None,
+    drawn: Integer[ndarray, "negative"] | None = None,
+    columns: int = 5,
+) -> go.Figure:
+    """Draw the negative pictures of an anchor caption in a gallery, framed in the colour of their truth label.
+
+    Arguments are as for `draw_negative_captions`.
+    """
+    notes = []
+    for index, posterior in enumerate(posteriors):
+        lines = [f"false negative: {percent(float(posterior))}"]
+        if weights is not None:
+            times = f", {drawn[index]}× drawn" if drawn is not None and drawn[index] else ""
+            lines.append(f"weight {weights[index]:.2f}{times}")
+        notes.append(lines)
+    labels = [] if truth_labels is None else [theme.TRUTH_LABELS[int(one)] for one in truth_labels]
+    return draw_gallery(
+        pictures,
+        notes,
+        title=title,
+        subtitle=f"anchor: “{caption}”",
+        columns=columns,
+        frames=[shade for shade, _ in labels] or None,
+        badges=[name for _, name in labels] or None,
+    )
+
+
+def percent(probability: float) -> str:
+    """Write a probability in percent with two significant digits.
+
+    >>> [percent(value) for value in (0.834, 0.0617, 0.0023, 0.00001)]
+    ['83 %', '6.2 %', '0.23 %', '< 0.01 %']
+    """
+    value = 100 * probability
+    if value < 0.01:
+        return "< 0.01 %"
+    digits = 2 if value < 1 else int(value < 10)
+    return f"{value:.{digits}f} %"
+
+
+def true_images(true: Integer[ndarray, "caption"]) -> dict[str, float]:
+    """Return the percentage of captions by the number of images that they are true of.
+
+    Numbers are grouped in steps that double (1, 2, 3–4, 5–8, …). A caption that is true of one image has no false
+    negative.
+    """
+    step = np.ceil(np.log2(np.maximum(true, 1))).astype(int)
+    shares = {}
+    for power, share in enumerate(100 * np.bincount(step) / len(step)):
+        edge = 2**power
+        name = f"{edge // 2 + 1}–{edge} images" if edge > 2 else f"{edge} images"
+        shares["1: its own only" if edge == 1 else name] = float(share)
+    return shares

@@ -1,0 +1,152 @@
+"""Figures of rankings: results framed by their similarity in meaning, and recall and truth against m.
+
+References:
+    Biten, Mafla, Gómez and Karatzas (2022), "Is an image worth five sentences?", Figures 1 and 3. φ is the score that
+    a captioning metric gives a caption for the captions of a picture.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from textwrap import shorten
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float
+from numpy import ndarray
+from PIL import Image
+
+from ..analysis.rankings import Ranking
+from .bars import Line, draw_curves
+from .canvas import draw_gallery, draw_table
+from .theme import GREY, TRUTH_LABELS, mixed, translucent
+
+GREENS = ("#CBD2D9", "#A8D5C2", "#4DB892", "#007F5C", "#00563E")  # from nothing in common to the pool's best
+DIRECTIONS = {"t2i": "text → image", "i2t": "image → text"}
+SENSES = {"any": "found any of the m", "share": "share of the m found (SR)"}
+
+# The ranked results of one query, each coloured by φ: the greener, the more similar in meaning.
+
+
+def draw_ranked_pictures(
+    query: str,
+    pictures: Sequence[Image.Image],
+    rankings: Mapping[str, Ranking],
+    *,
+    title: str,
+    captions: Sequence[str] | None = None,
+    relevance: str = "CIDEr",
+) -> go.Figure:
+    """Draw the pictures that each method ranks first for a sentence, one method below the other.
+
+    Args:
+        query: the sentence.
+        pictures: all candidates; `rankings[method].index` points into them.
+        rankings: the best candidates by method.
+        title: the figure's title.
+        captions: a caption of each candidate, written below it.
+        relevance: the name of φ. The greener a frame, the larger φ; a star marks an annotated picture.
+    """
+    shown, notes, frames, badges = [], [], [], []
+    for ranking in rankings.values():
+        for place, item in enumerate(ranking.index.tolist()):
+            shown.append(pictures[item])
+            caption = [captions[item]] if captions is not None else []
+            notes.append([_note(ranking, place, relevance), *caption])
+            frames.append(greenness(ranking, place))
+            badges.append(_place(ranking, place))
+    begins = accumulate((len(ranking.index) for ranking in rankings.values()), initial=0)
+    headings = {begin: _heading(*pair) for begin, pair in zip(begins, rankings.items(), strict=False)}
+    subtitle = f"“{shorten(query, 110, placeholder=' …')}”; ★ annotated"
+    look = {"columns": 5, "frames": frames, "badges": badges, "headings": headings}
+    return draw_gallery(shown, notes, title=title, subtitle=subtitle, **look)
+
+
+def draw_ranked_captions(
+    picture: Image.Image,
+    captions: Sequence[str],
+    rankings: Mapping[str, Ranking],
+    *,
+    title: str,
+    subtitle: str = "",
+    own_captions: Sequence[str] = (),
+    relevance: str = "CIDEr",
+) -> go.Figure:
+    """Draw the captions that each method ranks first for a picture as a table with a column per method.
+
+    Arguments are as for `draw_ranked_pictures`; `own_captions` are those annotated for the picture.
+    """
+    columns, fills = {"": []}, {}
+    for method, ranking in rankings.items():
+        heading = _heading(method, ranking)
+        columns[heading] = [
+            f"{captions[item]} ({_note(ranking, place, relevance)})"
+            for place, item in enumerate(ranking.index.tolist())
+        ]
+        columns[""] = [str(place + 1) for place in range(len(ranking.index))]
+        fills[heading] = [translucent(greenness(ranking, place), 0.35) for place in range(len(ranking.index))]
+    widths = [0.3] + [3.0] * len(rankings)
+    look = {"widths": widths, "fills": fills, "picture": picture, "beside": own_captions}
+    return draw_table(columns, title=title, subtitle=subtitle, **look)
+
+
+def greenness(ranking: Ranking, place: int) -> str:
+    """Return a result's colour: φ over the pool's largest, from grey to dark green."""
+    return mixed(float(ranking.relevance[place]) / ranking.best if ranking.best > 0 else 0.0, GREENS)
+
+
+def _heading(method: str, ranking: Ranking) -> str:
+    return " · ".join([method, *(f"{name} {value:.0f} %" for name, value in ranking.measures.items())])
+
+
+def _place(ranking: Ranking, place: int) -> str:
+    starred = ranking.annotated is not None and bool(ranking.annotated[place])
+    return f"{place + 1} ★" if starred else str(place + 1)
+
+
+def _note(ranking: Ranking, place: int, relevance: str) -> str:
+    parts = [f"{relevance} {ranking.relevance[place]:.2f}"]
+    if ranking.truth_label is not None:
+        parts.append(TRUTH_LABELS[int(ranking.truth_label[place])][1])
+    if ranking.annotated is not None and ranking.annotated[place]:
+        parts.append("★")
+    return ", ".join(parts)
+
+
+# Curves over m, the number of candidates that count as relevant (Figure 3).
+
+Curve = Float[ndarray, "m"]
+Curves = Mapping[str, Curve]
+
+
+def draw_semantic_recall_by_m(
+    relevant: Sequence[int], recalls: Mapping[str, Mapping[str, Curves]], *, k: int, title: str, subtitle: str = ""
+) -> go.Figure:
+    """Draw semantic recall against m, a panel per direction and sense, a curve per model.
+
+    Args:
+        relevant: the values of m.
+        recalls: `recalls[model][direction][sense]` in percent; directions "t2i", "i2t", senses "any" and "share".
+        k: results that count. The dotted line is the largest share that k places can hold, k / m.
+        title: the figure's title.
+        subtitle: what was measured.
+    """
+    most = np.array([100 * min(1.0, k / m) for m in relevant])
+    panels = {}
+    for direction in DIRECTIONS:
+        for sense in SENSES:
+            curves = {
+                model: Line(by[direction][sense], markers=True)
+                for model, by in recalls.items()
+                if sense in by.get(direction, {})
+            }
+            if curves and sense == "share":
+                curves[f"the most that {k} places can hold"] = Line(most, dash="dot", shade=GREY)
+            if curves:
+                panels[f"{DIRECTIONS[direction]}: {SENSES[sense]}, top {k}, %"] = curves
+    axis = "m: candidates that count as relevant"
+    figure = draw_curves(panels, relevant, title=title, subtitle=subtitle, axis=axis, across=min(2, len(panels)))
+    for index, curves in enumerate(panels.values()):
+        highest = max(line.y.max() for line in curves.values() if line.shade is None)
+        place = {"row": index // 2 + 1, "col": index % 2 + 1}
+        figure.update_yaxes(range=[0, min(104, 1.2 * highest + 1)], **place)
+    return figure.update_xaxes(type="log", tickvals=list(relevant))

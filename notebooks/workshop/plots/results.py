@@ -1,0 +1,209 @@
+"""Measured results on disk: `results/NAME.json`, one file per comparison, from which figures and the ledger are made.
+
+A file says what was measured, how, and from which commit, and holds tidy rows:
+
+    {"group": "learning rate 1e-4", "row": "fne", "measure": "RSum", "value": 1.2, "lower": 0.1, "upper": 2.3,
+     "per_seed": [1.0, 1.4], "unit": "points"}
+
+`row`, `measure` and `value` are required; `lower` and `upper` are the ends of a 95 % interval unless the row names
+others. A row with `minus` is a difference to that row. A point of a curve has its place as `x`. Where only means and
+intervals exist and no values per seed, the file's `aggregate` is true.
+"""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from itmlab.errors import ItmlabError
+from itmlab.fields import did_you_mean
+from itmlab.metrics.statistics import Interval
+from itmlab.storage import read_json, write_bytes
+
+from ..places import project_directory, result_directory
+
+if TYPE_CHECKING:
+    from itmlab.train.comparison import Comparison
+
+ROW = {"group": "", "lower": None, "upper": None, "per_seed": None, "unit": "", "minus": "", "x": None}
+VERSIONS = ("itmlab", "numpy", "torch", "transformers")
+
+
+@dataclass(frozen=True)
+class Result:
+    """One measured comparison.
+
+    Args:
+        name: the file's name without its ending, for example "fne_contrasts".
+        question: what it answers, in one sentence.
+        command: what measures it again: a command, or a notebook and its profile.
+        rows: the measured values; see the module's description for their keys.
+        protocol: where METHODS.md describes the protocol, for example "METHODS 1.8".
+        data: the data set's options or fingerprint.
+        seeds: the seeds that were trained.
+        recipes: recipes by the labels of rows, as JSON, where they are known.
+        commit: the commit at which it was measured or recorded.
+        versions: versions of the packages that measured it.
+        aggregate: whether there are only means and intervals, without a value per seed; it will be measured again.
+        world: "classic edition, removed" for results on a world that no longer exists; otherwise empty.
+        details: anything else that a figure needs, for example the bins of a histogram.
+    """
+
+    name: str
+    question: str
+    command: str
+    rows: Sequence[Mapping[str, Any]]
+    protocol: str = ""
+    data: Any = ""
+    seeds: Sequence[int] = ()
+    recipes: Mapping[str, Any] = field(default_factory=dict)
+    commit: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    aggregate: bool = False
+    world: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def select(self, **wanted: Any) -> list[dict[str, Any]]:
+        """The rows with these fields, for example `select(group="learning rate 1e-4", measure="RSum")`."""
+        return [dict(row) for row in self.rows if all(row.get(key) == value for key, value in wanted.items())]
+
+    def row(self, **wanted: Any) -> dict[str, Any]:
+        """The only row with these fields.
+
+        Raises:
+            ItmlabError: if no row or several rows match.
+        """
+        rows = self.select(**wanted)
+        if len(rows) != 1:
+            where = ", ".join(f"{key} {value!r}" for key, value in wanted.items())
+            raise ItmlabError(f"{len(rows)} rows match, expected one", where=f"results/{self.name}.json: {where}")
+        return rows[0]
+
+    def interval(self, **wanted: Any) -> Interval:
+        """Value, lower and upper end of the only row with these fields."""
+        row = self.row(**wanted)
+        if row["lower"] is None or row["upper"] is None:
+            raise ItmlabError("the row has no interval", where=f"results/{self.name}.json: {wanted}")
+        return Interval(row["value"], row["lower"], row["upper"])
+
+
+def list_results(directory: str | Path | None = None) -> list[str]:
+    """The names of all results, sorted."""
+    return sorted(path.stem for path in Path(directory or result_directory()).glob("*.json"))
+
+
+def load_result(name: str, directory: str | Path | None = None) -> Result:
+    """Read the result NAME.
+
+    Raises:
+        ItmlabError: if there is no such result, or its file lacks a required field.
+    """
+    folder = Path(directory or result_directory())
+    path = folder / f"{name}.json"
+    if not path.is_file():
+        raise ItmlabError(f"no result {name!r}", where=str(folder), remedy=did_you_mean(name, list_results(folder)))
+    return read_result(read_json(path), str(path))
+
+
+def read_result(content: Any, where: str) -> Result:
+    """The result in a JSON value; `where` names its origin in errors."""
+    fields = Result.__dataclass_fields__
+    required = ("name", "question", "command", "rows")
+    missing = [key for key in required if not isinstance(content, dict) or not content.get(key)]
+    if missing:
+        raise ItmlabError(f"not a result: {', '.join(missing)} missing", where=where)
+    if unknown := content.keys() - fields.keys():
+        raise ItmlabError(f"unknown field {min(unknown)!r}", where=where, remedy=f"known: {', '.join(fields)}")
+    for number, row in enumerate(content["rows"], 1):
+        complete = isinstance(row, dict) and isinstance(row.get("value"), int | float)
+        if not complete or not isinstance(row.get("row"), str) or not isinstance(row.get("measure"), str):
+            raise ItmlabError("a row needs row, measure and a value", where=f"{where}, row {number}")
+    return Result(**{**content, "rows": [{**ROW, **row} for row in content["rows"]]})
+
+
+def save_result(result: Result, directory: str | Path | None = None) -> Path:
+    """Write `result` to NAME.json, one line per row, and return the path.
+
+    Args:
+        result: what was measured; this machine's package versions are added where it has none.
+        directory: the folder; `results` of the checkout (or of the working directory) by default.
+    """
+    folder = Path(directory or (project_directory() or Path.cwd()) / "results")
+    content = asdict(result)
+    content["versions"] = content["versions"] or {package: version(package) for package in VERSIONS}
+    rows = [_compact(row) for row in content.pop("rows")]
+    path = folder / f"{result.name}.json"
+    read_result({**content, "rows": rows}, str(path))
+    head = "".join(f' "{key}": {_json(value)},\n' for key, value in content.items())
+    lines = ",\n".join(f"  {_json(row)}" for row in rows)
+    write_bytes(path, f'{{\n{head} "rows": [\n{lines}\n ]\n}}\n'.encode())
+    return path
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def _compact(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The row without fields at their defaults and without numbers that are not finite."""
+    kept = {}
+    for key, value in row.items():
+        finite = not isinstance(value, float) or math.isfinite(value)
+        if finite and (key not in ROW or value != ROW[key]):
+            kept[key] = value
+    return kept
+
+
+# Rows of a comparison.
+
+
+def unit_of(measure: str) -> str:
+    """The unit of a measure: sums of recalls are points, everything else is percent."""
+    return "points" if "sum" in measure.lower() else "%"
+
+
+def level_rows(
+    levels: Mapping[str, Mapping[str, Interval | float]], group: str = "", unit: str = "%"
+) -> list[dict[str, Any]]:
+    """Values, or values with intervals, by the name of a row and by measure."""
+    rows = []
+    for name, by_measure in levels.items():
+        for measure, level in by_measure.items():
+            value, lower, upper = (level, None, None) if isinstance(level, float) else level
+            ends = {"value": value, "lower": lower, "upper": upper}
+            rows.append({"group": group, "row": name, "measure": measure, **ends, "unit": unit})
+    return rows
+
+
+def comparison_rows(comparison: "Comparison", group: str = "") -> list[dict[str, Any]]:
+    """Every recipe's mean of every measure, with its interval and one value per seed."""
+    rows = []
+    for label in comparison.labels:
+        per_seed = comparison.per_seed(label)
+        for measure, (value, lower, upper) in comparison.intervals(label).items():
+            ends = {"value": value, "lower": lower, "upper": upper, "per_seed": per_seed[measure]}
+            rows.append({"group": group, "row": label, "measure": measure, **ends, "unit": unit_of(measure)})
+    return rows
+
+
+def difference_rows(
+    comparison: "Comparison", pairs: Mapping[str, tuple[str, str]], group: str = ""
+) -> list[dict[str, Any]]:
+    """Paired differences in every measure, with intervals and one value per seed.
+
+    Args:
+        comparison: the compared runs.
+        pairs: by the name of a row, a recipe's label and the label of the one that is subtracted.
+        group: the heading of these rows.
+    """
+    rows = []
+    for name, (label, minus) in pairs.items():
+        values, subtracted = comparison.per_seed(label), comparison.per_seed(minus)
+        for measure, (value, lower, upper) in comparison.difference(label, minus).items():
+            per_seed = [first - second for first, second in zip(values[measure], subtracted[measure], strict=True)]
+            ends = {"value": value, "lower": lower, "upper": upper, "per_seed": per_seed}
+            rows.append({"group": group, "row": name, "measure": measure, **ends, "unit": "points", "minus": minus})
+    return rows

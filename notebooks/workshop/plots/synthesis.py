@@ -1,0 +1,221 @@
+"""Figures of SynHNC and InfoCMR: an anchor's memories as a map, what they are made of, and InfoCMR's denominator.
+
+References:
+    Wu et al. (2023), ITContrast, Sec. 3.2. On the map the distance from the middle is the angle to the anchor.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float
+from numpy import ndarray
+from PIL import Image
+
+from itmlab.metrics.statistics import wilson
+
+from ..analysis.kernel_memory import Attribution, ReadOut
+from ..analysis.synthesis import TERMS, MemorySweep, Terms
+from . import theme
+from .bars import Line, draw_bars
+from .canvas import data_uri, draw_gallery, draw_table
+from .theme import colour, label, styled, translucent
+
+# One anchor's kernel associative memories: a map of its clusters and what they recall.
+
+RINGS = (0.75, 0.5, 0.25, 0.0, -0.25, -0.5)  # cosines
+MAP = 560  # pixels per side
+SMALLEST, LARGEST = 6.0, 24.0  # pixels per prototype: kernel weight 0, kernel weight 1
+PICTURE = 0.9  # radians: side of the anchor's picture in the middle
+LINKED = 0.05  # kernel weight from which a prototype is linked to the negative that it helped to make
+RIM = {"color": theme.INK, "width": 1.8}  # of synthetic negatives
+ON_MAP = {"xref": "x", "yref": "y", "layer": "below"}
+
+
+def draw_kernel_memory(
+    read_out: ReadOut,
+    names: Sequence[str],
+    *,
+    title: str,
+    subtitle: str = "",
+    match: int | None = None,
+    anchor: Image.Image | None = None,
+) -> go.Figure:
+    """Draw a map with the anchor in its middle and every candidate as far out as its angle to the anchor.
+
+    Colours are clusters, sizes kernel weights, diamonds synthetic negatives; lines link a diamond to its prototypes.
+
+    Args:
+        read_out: one anchor's memories.
+        names: names of the candidates, shown on hover.
+        title: the figure's title.
+        subtitle: the settings.
+        match: the anchor's own candidate.
+        anchor: a picture for the middle, instead of a star.
+    """
+    figure = go.Figure()
+    place, points = read_out.place.numpy(), read_out.points_place.numpy()
+    membership, kernel = read_out.membership.numpy(), read_out.kernel.numpy()
+    linked = np.flatnonzero((membership >= 0) & (kernel >= LINKED))
+    gap = np.full((len(linked), 2), np.nan)  # ends a line
+    links = np.stack([points[membership[linked]], place[linked], gap], axis=1).reshape(-1, 2)
+    thin = {"color": translucent(theme.INK, 0.3), "width": 1.2}
+    figure.add_scatter(x=links[:, 0], y=links[:, 1], mode="lines", line=thin, hoverinfo="skip", showlegend=False)
+
+    prototypes = np.flatnonzero(membership >= 0)
+    prototypes = prototypes[np.argsort(-kernel[prototypes], kind="stable")]  # small ones lie above large ones
+    marker = {
+        "size": SMALLEST + (LARGEST - SMALLEST) * np.sqrt(kernel[prototypes]),
+        "color": [translucent(colour(cluster), 0.75) for cluster in membership[prototypes]],
+        "line": {"color": theme.PAPER, "width": 0.8},
+    }
+    texts = [
+        f"{label(names[index])}<br>cosine {read_out.score[index]:.3f}, kernel weight {kernel[index]:.3f}, "
+        f"coefficient {read_out.coefficients[index]:.3f}, cluster {membership[index] + 1}"
+        for index in prototypes
+    ]
+    _add_points(figure, place[prototypes], "a negative, sized by its kernel weight", marker, texts)
+
+    shades = [colour(cluster) for cluster in range(len(points))]
+    marker = {"size": 15, "symbol": "diamond", "color": shades, "line": RIM}
+    texts = [_describe(read_out, cluster) for cluster in range(len(points))]
+    _add_points(figure, points, "a synthetic negative", marker, texts)
+    if match is not None:
+        ring = {"size": 13, "color": theme.PAPER, "line": {"color": theme.INK, "width": 3}}
+        _add_points(figure, place[[match]], "its match", ring, [f"its match: cosine {read_out.score[match]:.3f}"])
+    if anchor is None:
+        star = {"size": 19, "symbol": "star", "color": theme.INK}
+        _add_points(figure, np.zeros((1, 2)), "the anchor", star, ["the anchor"])
+    else:
+        middle = {"x": 0, "y": 0, "xanchor": "center", "yanchor": "middle", "sizex": PICTURE, "sizey": PICTURE}
+        figure.add_layout_image(source=data_uri(anchor), **middle, **ON_MAP)
+    extent = 1.04 * float(np.nanmax(np.linalg.norm(np.concatenate([place, points]), axis=1)))
+    for cosine, radius in zip(RINGS, np.arccos(RINGS).tolist(), strict=True):
+        if radius <= extent:
+            circle = {"x0": -radius, "x1": radius, "y0": -radius, "y1": radius}
+            figure.add_shape(type="circle", **circle, line={"color": theme.RULE, "width": 1.3}, **ON_MAP)
+            note = {"font": {"size": 11, "color": theme.MUTED}, "bgcolor": theme.PAPER, "showarrow": False}
+            figure.add_annotation(text=f"{cosine:g}".replace("-", "−"), x=0, y=radius, **note)
+    hidden = {"visible": False, "range": [-extent, extent], "constrain": "domain"}
+    figure.update_xaxes(**hidden)
+    figure.update_yaxes(**hidden, scaleanchor="x")
+    figure = styled(figure, title, subtitle, height=MAP + 120)
+    return figure.update_layout(width=theme.WIDTH, margin={"l": 16, "r": 16, "b": 16})
+
+
+def _add_points(
+    figure: go.Figure, places: Float[ndarray, "point 2"], name: str, marker: dict, texts: Sequence[str]
+) -> None:
+    hover = {"hovertext": list(texts), "hovertemplate": "%{hovertext}<extra></extra>"}
+    figure.add_scatter(x=places[:, 0], y=places[:, 1], name=name, mode="markers", marker=marker, **hover)
+
+
+def _describe(read_out: ReadOut, cluster: int) -> str:
+    size = int((read_out.membership == cluster).sum())
+    return (
+        f"synthetic, cluster {cluster + 1}: cosine {read_out.hardness[cluster]:.3f}, "
+        f"length {read_out.points[cluster].norm():.3f}; {size} prototypes, {read_out.effective(cluster):.1f} effective"
+    )
+
+
+# What synthetic negatives are made of: the pictures or captions whose features each contains most of.
+
+
+def draw_prototypes(
+    attributions: Sequence[Attribution],
+    candidates: Sequence[str] | Sequence[Image.Image],
+    *,
+    title: str,
+    subtitle: str = "",
+    anchor: Image.Image | None = None,
+    match: float | None = None,
+    columns: int = 3,
+) -> go.Figure:
+    """Draw each synthetic negative with its heaviest prototypes, their kernel weights and their truth labels.
+
+    Args:
+        attributions: the synthetic negatives, in the order of rows.
+        candidates: all captions (drawn as a table) or all pictures (drawn as a gallery) of the batch.
+        title: the figure's title.
+        subtitle: the settings.
+        anchor: the anchor's picture, shown beside the table.
+        match: the cosine of the anchor's match.
+        columns: prototypes shown for each.
+    """
+    heads = []
+    for number, attribution in enumerate(attributions, start=1):
+        above = " (above the match)" if match is not None and attribution.hardness > match else ""
+        heads.append(f"{number}: cosine {attribution.hardness:.2f}{above}".replace("-", "−"))
+    notes = [
+        [_note(attribution, place) for place in range(len(attribution.prototypes[:columns]))]
+        for attribution in attributions
+    ]
+    if len(candidates) and not isinstance(candidates[0], str):
+        headings, shown = {}, []
+        for head, attribution in zip(heads, attributions, strict=True):
+            headings[len(shown)] = head
+            shown += [candidates[index] for index in attribution.prototypes[:columns]]
+        texts = [note for row in notes for note in row]
+        look = {"columns": max(columns, 5), "headings": headings}
+        return draw_gallery(shown, texts, title=title, subtitle=subtitle, **look)
+    table = {"synthetic negative": heads}
+    for place in range(columns):
+        table[f"prototype {place + 1}"] = [
+            f"{candidates[attribution.prototypes[place]]} {row[place]}" if place < len(row) else ""
+            for attribution, row in zip(attributions, notes, strict=True)
+        ]
+    widths = [1.4] + [2.2] * columns
+    return draw_table(table, title=title, subtitle=subtitle, widths=widths, picture=anchor)
+
+
+def _note(attribution: Attribution, place: int) -> str:
+    note = f"({100 * attribution.weights[place]:.0f} %)"
+    if attribution.truth_labels is not None:
+        note += f" {theme.TRUTH_LABELS[int(attribution.truth_labels[place])][1]}"
+    return note
+
+
+# SynHNC over a parameter, and the terms of InfoCMR's denominator.
+
+
+def sweep_curves(sweep: MemorySweep) -> dict[str, dict[str, Line]]:
+    """Return hardness, length and number of prototypes of synthetic negatives over σ or m, a curve per kind of weights.
+
+    Hardness has its quartiles over the anchors; percentages of anchors have 95 % intervals.
+    """
+    flat = np.ones(len(sweep.values))
+    hardness = {"match": Line(sweep.match * flat), "hardest real negative": Line(sweep.hardest * flat)}
+    harder, length = {}, {}
+    for kind, curve in sweep.curves.items():
+        name = kind.replace("_", " ")
+        hardness[name] = Line(curve.hardness, None, *curve.quartiles)
+        above = {name: curve.above_hardest, f"{name}: nearer than the match": curve.above_match}
+        for words, percent in above.items():
+            lower, upper = wilson(percent / 100, sweep.anchors)
+            harder[words] = Line(percent, None, 100 * lower, 100 * upper)
+        length[name] = Line(curve.length)
+    effective = next(iter(sweep.curves.values())).effective  # the same for all kinds of weights
+    return {
+        "cosine of the hardest synthetic negative": hardness,
+        "harder than any real negative": harder,
+        "length of what is recalled": length,
+        "prototypes that share the kernel weights": {"prototypes": Line(effective)},
+    }
+
+
+SHADES = dict(zip(TERMS, (theme.BLUE, theme.GREY, theme.VERMILION, theme.SKY), strict=True))
+
+
+def draw_info_cmr_terms(
+    terms: Terms, names: Sequence[str], *, title: str, subtitle: str = "", first: int = 12
+) -> go.Figure:
+    """Draw the largest terms of one anchor's denominator as bars; `names` says what each term is of."""
+    bars, shades, texts = {}, [], []
+    for row in range(min(first, len(terms.share))):
+        share, score = 100 * float(terms.share[row]), float(terms.score[row])
+        bars[f"{row + 1}. {names[row]}"] = share
+        shades.append(SHADES[terms.kind[row]])
+        texts.append(f"{share:.1f} %, s = {score:.2f}, {terms.kind[row]}".replace("-", "−"))
+    axis = f"share of the denominator at τ = {terms.temperature:g}, %"
+    figure = draw_bars(bars, title=title, subtitle=subtitle, axis=axis, shades=shades, texts=texts)
+    return figure.update_xaxes(range=[0, 1.7 * max(bars.values(), default=1.0)])

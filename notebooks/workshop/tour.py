@@ -1,0 +1,259 @@
+"""The tour of all notebooks without a screen, JupyterLab, and the pages of figures."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import typer
+from tqdm import tqdm
+
+from itmlab.errors import ItmlabError
+from itmlab.storage import Profile, cache_directory, cores, read_json, refuse_foreign, write_bytes
+from itmlab.storage import profile as profile_named
+
+from .places import figure_directory, notebook_directory, threads_of_a_process
+
+Words = list[str] | None  # the values of a repeatable option
+Force = Annotated[bool, typer.Option("--force", help="Overwrite files that itmlab did not write.")]
+CELL_TIMEOUT = 1800  # seconds; a cell that takes longer hangs
+TOUR = "itmlab_tour"  # marks executed notebooks, the only ones that the next tour overwrites
+ON_PHOTOGRAPHS = "14_"  # needs the extra "photos"
+UNREACHABLE = "http://127.0.0.1:9"  # nothing listens there, so anything that needs the network fails at once
+WITHOUT_NETWORK = {
+    "HF_HUB_OFFLINE": "1",
+    "http_proxy": UNREACHABLE,
+    "https_proxy": UNREACHABLE,
+    "no_proxy": "localhost,127.0.0.1",
+}
+
+
+def run_tour(
+    profile: Annotated[str, typer.Option(help="quick: minutes; full: trains what the results come from.")] = "quick",
+    only: Annotated[Words, typer.Option(help="Only notebooks whose names begin so (04); repeatable.")] = None,
+    out: Annotated[Path, typer.Option(help="Where the executed notebooks go.")] = Path("runs/tour"),
+    jobs: Annotated[int | None, typer.Option(help="Notebooks at a time: 2, or 1 on one core.", min=1)] = None,
+    workshop: Annotated[bool, typer.Option(help="Without network, and warm every cache for a workshop.")] = False,
+    force: Force = False,
+) -> None:
+    """Run the ordered notebooks without a screen; figures and executed copies stay on disk."""
+    from itmlab.data import load
+
+    notebooks = find_notebooks(only)
+    chosen = profile_named(profile)
+    for notebook in notebooks:
+        refuse_foreign(out / notebook.name, TOUR, force=force)
+    print("drawing the scenes world (once; later runs read it from the cache) …", flush=True)
+    load("scenes")
+    if workshop:
+        os.environ.update(WITHOUT_NETWORK)
+        lab_environment()
+    started = time.monotonic()
+    stops = tour(notebooks, out.resolve(), profile=chosen, jobs=jobs or min(2, cores()))
+    print("\n" + summary(stops, out.resolve(), time.monotonic() - started, profile=chosen))
+    if not all(stop.passed for stop in stops):
+        raise typer.Exit(1)
+
+
+class Stop(NamedTuple):
+    """How one notebook of the tour went.
+
+    Attributes:
+        notebook: the notebook's name without ending.
+        seconds: how long it took.
+        error: what went wrong, or None.
+        figures: the number of different figures that it saved.
+    """
+
+    notebook: str
+    seconds: float
+    error: str | None
+    figures: int
+
+    @property
+    def passed(self) -> bool:
+        """Whether every cell ran to its end."""
+        return self.error is None
+
+
+def find_notebooks(only: list[str] | None = None) -> list[Path]:
+    """List the ordered notebooks that ship.
+
+    Args:
+        only: beginnings of names; only these notebooks are listed.
+
+    Raises:
+        ItmlabError: this is an installed wheel, which has no notebooks, or none begins so.
+    """
+    notebooks = sorted(notebook_directory().glob("[0-9][0-9]_*.ipynb"))
+    for prefix in only or []:
+        if not any(path.name.startswith(prefix) for path in notebooks):
+            names = ", ".join(path.stem for path in notebooks)
+            raise ItmlabError(f"no notebook begins with {prefix!r}", remedy=f"there are {names}")
+    return [path for path in notebooks if path.name.startswith(tuple(only or [""]))]
+
+
+def tour(notebooks: list[Path], out: Path, *, profile: Profile = "quick", jobs: int = 1) -> list[Stop]:
+    """Run each notebook from a clean kernel, with a bar over all cells and a line per finished notebook.
+
+    Args:
+        notebooks: the notebooks to run.
+        out: the folder for the executed copies.
+        profile: "quick" or "full", which the notebooks read.
+        jobs: how many notebooks run at a time; the cores are divided among them.
+
+    Returns:
+        One stop per notebook, in their order. A notebook on photographs is left out where its extra is missing.
+    """
+    from itmlab.models.photographs import PHOTOS, photos_installed
+
+    from .plots.saving import write_index
+
+    chosen = []
+    for path in notebooks:
+        if path.stem.startswith(ON_PHOTOGRAPHS) and not photos_installed():
+            print(f"{path.stem}: left out, needs {PHOTOS}", flush=True)
+        else:
+            chosen.append(path)
+    stops = asyncio.run(_run_all(chosen, out, profile, jobs))
+    if (home := _figure_home(profile)).is_dir():
+        write_index(home)  # two kernels that saved at once may each have listed theirs without the other's
+    return stops
+
+
+async def _run_all(notebooks: list[Path], out: Path, profile: Profile, jobs: int) -> list[Stop]:
+    """Run the notebooks, `jobs` at a time; Ctrl-C cancels the tasks, which shuts their kernels down."""
+    free = asyncio.Semaphore(jobs)
+    threads = max(1, cores() // jobs)  # two kernels with two threads each on two cores wait for each other
+    cells = {path: sum(cell["cell_type"] == "code" for cell in read_json(path)["cells"]) for path in notebooks}
+    with tqdm(total=sum(cells.values()), unit="cell", mininterval=5, desc=f"{len(notebooks)} notebooks") as bar:
+
+        async def run(path: Path) -> Stop:
+            async with free:
+                stop = await run_notebook(path, out / path.name, profile, threads, on_cell=lambda **_: bar.update())
+            result = f"done in {stop.seconds:.0f} s, {stop.figures} figures" if stop.passed else f"FAILED\n{stop.error}"
+            bar.write(f"{stop.notebook}: {result}")
+            return stop
+
+        return await asyncio.gather(*map(run, notebooks))
+
+
+async def run_notebook(
+    notebook: Path,
+    executed: Path,
+    profile: Profile = "quick",
+    threads: int = 1,
+    on_cell: Callable[..., None] | None = None,
+) -> Stop:
+    """Run one notebook from a clean kernel in its own folder.
+
+    Args:
+        notebook: the notebook.
+        executed: where the executed copy goes, also when a cell fails.
+        profile: "quick" or "full".
+        threads: how many threads the kernel computes with, unless the environment says so.
+        on_cell: called after each cell.
+
+    Returns:
+        The stop. A cell that raises, one that takes longer than CELL_TIMEOUT and a kernel that dies are its error.
+    """
+    import nbformat
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError
+
+    content = nbformat.read(notebook, as_version=4)
+    content.metadata[TOUR] = 1
+    content.cells[0].metadata[TOUR] = 1  # near the beginning of the file, where `refuse_foreign` looks
+    client = NotebookClient(
+        content,
+        timeout=CELL_TIMEOUT,
+        kernel_name="python3",
+        extra_arguments=["--IPKernelApp.log_level=40"],  # only errors: warnings would break the bar
+        resources={"metadata": {"path": str(notebook.parent)}},
+        on_cell_executed=on_cell,
+    )
+    started, error = time.monotonic(), None
+    with tempfile.TemporaryDirectory() as folder:
+        figure_list = Path(folder) / "figures"
+        try:
+            await client.async_execute(env=_kernel_environment(profile, threads, figure_list))
+        except (CellExecutionError, CellTimeoutError, RuntimeError) as failure:  # RuntimeError: the kernel died
+            error = str(failure).strip()
+        finally:
+            write_bytes(executed, nbformat.writes(content).encode())
+        # Counted by the kernel's own list: another notebook may write into the same folder at the same time.
+        figures = len(set(figure_list.read_text(encoding="utf-8").splitlines())) if figure_list.exists() else 0
+    return Stop(notebook.stem, time.monotonic() - started, error, figures)
+
+
+def _kernel_environment(profile: Profile, threads: int, figure_list: Path) -> dict[str, str]:
+    """The environment of a notebook's kernel, whose working directory is the notebook's folder."""
+    # A kernel is started as `python` on the path, which must be this interpreter.
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    return {
+        **threads_of_a_process(threads),
+        **os.environ,
+        **absolute_folders(),
+        "ITMLAB_PROFILE": profile,
+        "ITMLAB_STATIC": "1",
+        "ITMLAB_FIGURE_LIST": str(figure_list),
+        "ITMLAB_FIGURES": str(figure_directory().resolve()),
+        "PATH": path,
+    }
+
+
+def absolute_folders() -> dict[str, str]:
+    """The folders that the environment names, as absolute paths for a process in another working directory."""
+    names = ("ITMLAB_CACHE", "ITMLAB_FIGURES", "ITMLAB_WEIGHTS", "ITMLAB_REAL_DATA")
+    return {name: str(Path(os.environ[name]).resolve()) for name in names if os.environ.get(name)}
+
+
+def _figure_home(profile: Profile) -> Path:
+    return figure_directory() / "quick" if profile == "quick" else figure_directory()
+
+
+def summary(stops: list[Stop], out: Path, elapsed: float, *, profile: Profile = "quick") -> str:
+    """The table at the end of the tour, with the wall time in its last row and where everything lies."""
+    width = max(len(name) for name in ("all (wall time)", *(stop.notebook for stop in stops)))
+    lines = [f"{'notebook':<{width}}  result  seconds  figures"]
+    for stop in stops:
+        result = "passed" if stop.passed else "FAILED"
+        lines.append(f"{stop.notebook:<{width}}  {result}  {stop.seconds:7.0f}  {stop.figures:7d}")
+    lines.append(f"{'all (wall time)':<{width}}          {elapsed:7.0f}  {sum(stop.figures for stop in stops):7d}")
+    lines.append(f"figures:            {_figure_home(profile) / 'index.html'}")
+    lines.append(f"executed notebooks: {out}")
+    return "\n".join(lines)
+
+
+# JupyterLab and the figures' pages.
+
+# No question about news, which stands over the figures, and no look for updates.
+LAB_DEFAULTS = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False}}
+
+
+def lab(context: typer.Context) -> None:
+    """Open JupyterLab on the first notebook (further arguments go to JupyterLab)."""
+    first = find_notebooks()[0]
+    command = [sys.executable, "-m", "jupyterlab", str(first), *context.args]
+    raise typer.Exit(subprocess.call(command, cwd=first.parent, env={**lab_environment(), **absolute_folders()}))
+
+
+def lab_environment() -> dict[str, str]:
+    """The environment in which JupyterLab begins with our defaults, which a reader's own settings overrule."""
+    home = cache_directory().resolve() / "lab"
+    write_bytes(home / "labconfig" / "default_setting_overrides.json", json.dumps(LAB_DEFAULTS).encode())
+    path = os.pathsep.join(filter(None, [str(home), os.environ.get("JUPYTER_CONFIG_PATH")]))
+    return {**os.environ, "JUPYTER_CONFIG_PATH": path}
+
+
+def figures() -> None:
+    """Write the interactive page of every figure in `figures`, and the index, from the committed JSON."""
+    from .plots.saving import write_pages
+
+    print(write_pages(figure_directory()))

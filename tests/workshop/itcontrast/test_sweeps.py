@@ -1,0 +1,180 @@
+"""A whole batch: sweeps against loops, and InfoCMR's terms, whose shares are the loss and its gradient."""
+
+import numpy as np
+import pytest
+import torch
+from workshop.analysis.synthesis import (
+    ROUNDING,
+    TERMS,
+    hardness,
+    memory_sweep,
+    shares_by_temperature,
+    term_names,
+    terms,
+    true_prototypes,
+)
+
+from itmlab.losses import InfoNCE, gaussian_noise
+from itmlab.synthesis import SynHNC
+from itmlab.synthesis.synhnc import kmeans, squared_distances
+from tests.refusals import refused
+from tests.synthesis.memory_by_loops import kernel_weights, synthetic
+from tests.workshop.synthesis_batches import small_batch
+
+
+def scores_of(batch, synthesis, noise):
+    """What the loss is given, drawn as the explanation draws."""
+    generator = torch.Generator().manual_seed(0)
+    made = synthesis(batch.anchors, batch.candidates, batch.positives, generator=generator)
+    random = gaussian_noise(noise, batch.anchors, generator=generator)
+    return {
+        "scores": batch.scores,
+        "positives": batch.positives,
+        "positive_scores": batch.positive_scores,
+        "synthetic_scores": made.scores(batch.anchors),
+        "synthetic_allowed": made.allowed,
+        "noise_scores": batch.anchors @ random.T,
+    }
+
+
+def info_cmr(given, temperature):
+    """InfoCMR, for which synthetic negatives and noise are further columns of the scores."""
+    scores = torch.cat([given["scores"], given["synthetic_scores"], given["noise_scores"]], dim=1)
+    no_bar = torch.zeros_like(given["noise_scores"], dtype=torch.bool)
+    barred = torch.cat([given["positives"], ~given["synthetic_allowed"], no_bar], dim=1)
+    return InfoNCE(temperature)(scores, barred, given["positive_scores"])
+
+
+@pytest.mark.parametrize("temperature", [0.05, 0.5])
+def test_the_share_of_the_match_is_the_loss_and_the_others_are_its_gradient(temperature):
+    batch, synthesis = small_batch(), SynHNC(3)
+    given = scores_of(batch, synthesis, 10)
+    given["scores"] = given["scores"].clone().requires_grad_()
+    given["synthetic_scores"] = given["synthetic_scores"].clone().requires_grad_()
+    info_cmr(given, temperature).backward()
+    total = 0.0
+    for anchor in range(16):
+        found = terms(batch, anchor, synthesis, temperature=temperature, noise=10)
+        assert len(found.share) == 1 + 15 + 3 + 10 and found.share.sum() == pytest.approx(1, abs=1e-5)
+        assert (np.diff(found.share) <= 0).all()
+        for kind, gradients in (("negatives of the batch", "scores"), ("synthetic negatives", "synthetic_scores")):
+            for at in (row for row, name in enumerate(found.kind) if name == kind):
+                gradient = given[gradients].grad[anchor, found.index[at]] * 16 * temperature
+                assert found.share[at] == pytest.approx(float(gradient), abs=1e-5)
+        total -= np.log(found.share[found.kind.index("match")]) / 16
+    assert total == pytest.approx(info_cmr(given, temperature).item(), rel=1e-4)
+
+
+def test_each_term_is_said_in_words():
+    batch = small_batch()
+    found = terms(batch, 3, SynHNC(3), noise=5)
+    said = dict(zip(zip(found.kind, found.index.tolist(), strict=True), term_names(batch, found), strict=True))
+    assert said["match", 3] == batch.data.captions[6]
+    assert said["negatives of the batch", 0] == batch.data.captions[0]
+    assert said["synthetic negatives", 2] == "synthetic, cluster 3" and said["Gaussian noise", 4] == "noise vector 5"
+    pictures = small_batch("caption")
+    assert "image 3" in term_names(pictures, terms(pictures, 3, SynHNC(3)))
+
+
+def test_over_temperature_shares_add_up_and_are_the_mean_of_the_anchors():
+    batch, synthesis = small_batch(), SynHNC(3)
+    shares = shares_by_temperature(batch, [0.05, 1.0], synthesis, noise=10)
+    assert list(shares) == list(TERMS)
+    np.testing.assert_allclose(sum(shares.values()), [100, 100], rtol=1e-5)
+    for kind in TERMS:
+        of_each = []
+        for anchor in range(16):
+            found = terms(batch, anchor, synthesis, noise=10)
+            of_each.append(found.share[[name == kind for name in found.kind]].sum())
+        assert shares[kind][0] == pytest.approx(100 * np.mean(of_each), abs=1e-2)
+
+
+def test_what_is_not_there_is_no_term():
+    batch = small_batch(pairs=4)
+    found = terms(batch, 0, SynHNC(8), noise=0)
+    assert found.kind.count("synthetic negatives") == 3 and found.kind.count("Gaussian noise") == 0
+
+
+def by_loops(batch, clusters, sigma, weights):
+    """Raw points, memberships and cosines of all anchors."""
+    squared = squared_distances(batch.candidates, batch.candidates)
+    membership = kmeans(squared, ~batch.positives, clusters, generator=torch.Generator().manual_seed(0)).numpy()
+    queries, candidates = batch.anchors.numpy().astype(float), batch.candidates.numpy().astype(float)
+    points = synthetic(queries, candidates, membership, clusters, sigma, weights, 1e-3)
+    cosines = np.einsum("akd,ad->ak", points, queries) / np.linalg.norm(points, axis=-1)
+    return points, membership, cosines
+
+
+@pytest.mark.parametrize("weights", ["least_squares", "identity"])
+@pytest.mark.parametrize(("parameter", "values"), [("sigma", [0.1, 0.5, 2.0]), ("clusters", [2, 4])])
+def test_it_is_what_loops_count(parameter, values, weights):
+    batch = small_batch()
+    swept = memory_sweep(batch, parameter, values, weights=[weights], sigma=0.5, clusters=3)
+    curve = swept.curves[weights]
+    for at, value in enumerate(values):
+        settings = {"sigma": 0.5, "clusters": 3, parameter: value}
+        points, membership, cosines = by_loops(batch, settings["clusters"], settings["sigma"], weights)
+        nearest = cosines.max(1)
+        assert curve.hardness[at] == pytest.approx(nearest.mean(), abs=1e-3)
+        np.testing.assert_allclose(curve.quartiles[:, at], np.quantile(nearest, [0.25, 0.75]), atol=1e-3)
+        assert curve.length[at] == pytest.approx(np.linalg.norm(points, axis=-1).mean(), abs=1e-3)
+        entropies = []
+        for anchor, row in enumerate(membership):
+            for cluster in range(settings["clusters"]):
+                mine = batch.candidates.numpy()[row == cluster].T
+                shares = kernel_weights(batch.anchors[anchor].numpy(), mine, settings["sigma"])
+                entropies.append(-(shares * np.log(np.maximum(shares, 1e-30))).sum())
+        means = np.reshape(entropies, (len(batch.anchors), -1)).mean(1)
+        assert curve.effective[at] == pytest.approx(np.exp(means).mean(), rel=1e-3)
+        above = 100 * (nearest > batch.hardest().numpy() + ROUNDING).mean()
+        assert curve.above_hardest[at] == pytest.approx(above, abs=0.01)
+    assert swept.hardest == pytest.approx(float(batch.hardest().mean()))
+    assert swept.match == pytest.approx(float(batch.positive_scores.mean()))
+
+
+def test_a_narrow_kernel_makes_the_hardest_real_negative_again_and_a_wide_one_no_mean_that_is_harder():
+    batch = small_batch()
+    curves = memory_sweep(batch, "sigma", [0.005, 100.0], clusters=3).curves
+    for curve in curves.values():
+        assert curve.hardness[0] == pytest.approx(float(batch.hardest().mean()), abs=1e-3)
+        assert curve.above_hardest[0] == 0 and curve.effective[0] == pytest.approx(1, abs=0.05)
+    assert curves["identity"].hardness[1] < curves["identity"].hardness[0]
+
+
+def test_hardness_holds_every_score_that_a_loss_is_given():
+    batch, synthesis = small_batch(), SynHNC(3, sigma=0.3)
+    found = hardness(batch, synthesis, noise=10)
+    counts = {kind: len(values) for kind, values in found.items()}
+    assert list(counts.values()) == [16, 16 * 15, 16, 16 * 3, 16, 160]
+    np.testing.assert_allclose(found["the hardest of them"], batch.hardest().numpy())
+    made = synthesis(batch.anchors, batch.candidates, batch.positives, generator=torch.Generator().manual_seed(0))
+    np.testing.assert_allclose(found["synthetic negatives"], made.scores(batch.anchors).flatten().numpy())
+    np.testing.assert_allclose(found["the hardest synthetic"], made.scores(batch.anchors).max(1).values.numpy())
+    assert all((abs(values) <= 1 + 1e-5).all() for values in found.values())
+
+
+def test_synthetic_negatives_of_false_negatives_are_counted():
+    """Candidate colours repeat every four, so three of fifteen negatives of each anchor are true."""
+    batch = small_batch()
+    shares = true_prototypes(batch, clusters=1, sigma=0.005)
+    hardest = batch.scores.masked_fill(batch.positives, -2).argmax(1)
+    truth_labels = batch.truth[torch.arange(16), hardest]
+    expected = 100 * float((truth_labels == 1).sum()) / float((truth_labels >= 0).sum())
+    for value, low, high in shares.values():  # one cluster and a narrow kernel: the hardest negative, three times
+        assert value == pytest.approx(expected) and low <= value <= high
+    many = true_prototypes(batch, clusters=4, sigma=0.3)
+    assert set(many) == set(shares) and all(0 <= value <= 100 for value, _, _ in many.values())
+
+
+def test_empty_clusters_count_for_nothing():
+    batch = small_batch(pairs=4)
+    curve = memory_sweep(batch, "clusters", [8], weights=["identity"]).curves["identity"]
+    assert np.isfinite([curve.hardness[0], curve.length[0], curve.effective[0]]).all()
+    shares = true_prototypes(batch, clusters=8)
+    assert np.isfinite(list(shares.values())).all()
+
+
+def test_what_cannot_be_asked_is_one_line():
+    refused("no sweep over 0 values", memory_sweep, small_batch(), "sigma", [])
+    refused("take sigma or clusters", memory_sweep, small_batch(), "tau", [1.0])
+    refused("no world", true_prototypes, small_batch(world=False))

@@ -1,0 +1,135 @@
+"""Results on disk: what is written is read again, and an incomplete file is refused."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from workshop.plots.bars import Line
+from workshop.plots.drawn import curve_rows, drawings, record_result
+from workshop.plots.results import Result, level_rows, list_results, load_result, save_result
+from workshop.plots.saving import committed
+
+from itmlab.errors import ItmlabError
+from itmlab.metrics.statistics import Interval
+
+FIGURES = Path(__file__).resolve().parents[3] / "figures"
+
+ROWS = [
+    {"group": "rate 1e-4", "row": "fne", "measure": "RSum", "value": 2.0, "lower": 1.0, "upper": 3.0},
+    {"group": "rate 1e-3", "row": "fne", "measure": "RSum", "value": 5.0, "per_seed": [4.0, 6.0], "pairs": 7},
+]
+RESULT = Result("small", "What does FNE add?", "python -m workshop reproduce", ROWS, seeds=[0, 1])
+
+
+def test_a_saved_result_is_read_again(tmp_path):
+    save_result(RESULT, tmp_path)
+    read = load_result("small", tmp_path)
+    assert list_results(tmp_path) == ["small"] and read.seeds == [0, 1] and read.versions["torch"]
+    assert read.interval(group="rate 1e-4") == Interval(2.0, 1.0, 3.0)
+    assert read.row(group="rate 1e-3")["per_seed"] == [4.0, 6.0]
+    with pytest.raises(ItmlabError, match="2 rows"):
+        read.row(row="fne")
+    with pytest.raises(ItmlabError, match="no interval"):
+        read.interval(group="rate 1e-3")
+
+
+@pytest.mark.parametrize(
+    "change", [{"question": ""}, {"rows": []}, {"rows": [{"row": "fne", "measure": "RSum"}]}, {"colour": "red"}]
+)
+def test_an_incomplete_result_is_refused(tmp_path, change):
+    path = save_result(RESULT, tmp_path)
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    with pytest.raises(ItmlabError, match=r"small\.json"):
+        load_result("small", tmp_path)
+
+
+def test_an_unknown_result_is_refused_with_the_nearest():
+    with pytest.raises(ItmlabError, match="did you mean fne_contrasts"):
+        load_result("fne_contrast")
+
+
+@pytest.mark.parametrize("name", list_results())
+def test_committed_results_say_how_they_were_measured(name):
+    result = load_result(name)
+    assert result.name == name and result.command.startswith("python -m itmlab") and result.versions["itmlab"]
+    assert result.commit and (result.aggregate or result.seeds or result.recipes or result.protocol)
+    for row in result.rows:
+        assert row["lower"] is None or row["lower"] - 1e-9 <= row["value"] <= row["upper"] + 1e-9, row
+    keys = [tuple(str(row.get(key)) for key in ("group", "row", "measure", "minus", "x")) for row in result.rows]
+    assert len(set(keys)) == len(keys)
+
+
+# Results of shipped models, which notebooks compute and draw without `draw_result`.
+COMPUTED = [
+    *("discrimination_seeing", "fluency", "negatives_taken", "pointing"),
+    *("semantic_recall", "synthetic_scores", "true_negatives", "word_accuracy"),
+]
+# Differences that a notebook takes from the results of several tables of a paper.
+OF_TABLES = {
+    "recall_by_stage": ["tags.table_1", "tags.table_2"],
+    "contrast_seeing": ["itcontrast.table_1", "itcontrast.table_3", "itcontrast.table_4"],
+}
+# Drawn from the ledger; tests/papers/test_ledger.py compares them with it.
+LEDGER = ["claims_fne", "claims_itcontrast", "claims_of_fne_table_3", "claims_sam", "claims_tags", "cost_and_gain"]
+# Pictures, graphs, maps, and what a model makes of one batch, picture or caption.
+ILLUSTRATIONS = [
+    *("scene", "scenes", "search", "caption_graph", "caption_phrases", "masking_draws"),
+    *("attention_by_lot", "attention_false_negative", "attention_positive", "relevance"),
+    *("false_negative_probability", "negatives_by_lot", "negatives_of_a_caption", "negatives_of_a_picture"),
+    *("ranked_captions", "ranked_pictures", "contrast_picture", "contrast_sentence"),
+    *("synthetic_examples", "synthetic_list", "tags_algorithm", "words"),
+    *("embeddings", "embeddings_by_method", "batch_around_a_picture", "itcontrast_batch", "info_cmr_terms"),
+    *("kernel_memory", "kernel_memory_prototypes", "kernel_memory_wide"),
+]
+
+
+def test_every_committed_figure_shows_a_result_or_is_an_illustration():
+    known = [*drawings(), *COMPUTED, *OF_TABLES, *LEDGER, *ILLUSTRATIONS]
+    assert sorted(known) == sorted(path.stem for path in FIGURES.glob("*.json"))
+
+
+@pytest.mark.parametrize("name", COMPUTED)
+def test_the_committed_figure_of_a_shipped_model_shows_its_result(name):
+    figure = committed(name)
+    numbers = [
+        float(number)
+        for trace in figure.data
+        for values in (trace.x, trace.y)
+        for number in np.ravel(values if values is not None else ())
+        if isinstance(number, float | int)
+    ]
+    words = " ".join(annotation.text or "" for annotation in figure.layout.annotations)
+    for row in load_result(name).rows:
+        if row["group"] != "balanced":  # not drawn
+            shares = np.isclose(numbers, row["value"]) | np.isclose(numbers, row["value"] / 100)
+            assert shares.any() or f"{row['value']:.0f} %" in words, row
+
+
+@pytest.mark.parametrize("name", OF_TABLES)
+def test_a_committed_figure_of_several_tables_shows_their_differences(name):
+    rows = [row for table in OF_TABLES[name] for row in load_result(table).rows if row["minus"]]
+    measured = np.array([[row["value"], row["lower"], row["upper"]] for row in rows])
+    dots = [trace for trace in committed(name).data if trace.error_x.array]
+    assert dots
+    for dot in dots:
+        (value,), (less,), (more,) = dot.x, dot.error_x.arrayminus, dot.error_x.array
+        assert np.isclose(measured, [value, value - less, value + more], rtol=1e-4, atol=1e-4).all(axis=1).any(), dot
+
+
+def test_only_the_full_profile_changes_a_committed_result(tmp_path, monkeypatch):
+    monkeypatch.setenv("ITMLAB_FIGURES", str(tmp_path / "figures"))
+    rows = level_rows({"dense": {"captions": 4.0}, "sparse": {"captions": (2.0, 1.0, 3.0)}})
+    for profile, written in (("quick", []), ("full", ["true_images"])):
+        monkeypatch.setenv("ITMLAB_PROFILE", profile)
+        figure = record_result("true_images", rows, seeds=[7])
+        assert list(figure.data[0].x) == [4.0, 2.0] and list_results(tmp_path / "results") == written
+    assert load_result("true_images", tmp_path / "results").seeds == [7]
+
+
+def test_every_point_of_a_curve_is_a_row():
+    ends = (np.array([0.0, 1.0]), np.array([2.0, 3.0]))
+    banded = Line(np.array([1.0, 2.0]), [5, 6], *ends)
+    rows = curve_rows({"a": {"plain": [3.0]}, "b": {"banded": banded}}, [0.5], unit="%")
+    assert rows[0] == {"row": "plain", "measure": "a", "x": 0.5, "value": 3.0, "unit": "%"}
+    assert rows[2] == {"row": "banded", "measure": "b", "x": 6, "value": 2.0, "lower": 1.0, "upper": 3.0, "unit": "%"}

@@ -1,0 +1,119 @@
+"""The explorers of attention and of the common space, as their controls and the pointer move them."""
+
+import pytest
+from workshop.explore.maps import explore_attention, explore_embeddings
+from workshop.plots.theme import title_and_subtitle
+
+from itmlab.models import DualEncoderConfig, build_model
+from tests.workshop.reading import controls, opened
+from tests.workshop.small_maps import small_maps
+from tests.workshop.small_world import small_set
+
+
+def attention_models():
+    captions = small_set(8).captions
+    return {name: build_model(DualEncoderConfig.tiny(), captions, seed=seed).eval() for seed, name in enumerate("ab")}
+
+
+@pytest.fixture(scope="module")
+def explorer():
+    return opened(explore_attention(attention_models(), small_set(8)))
+
+
+def words(explorer):
+    return [annotation.text for annotation in explorer.shown[0].layout.annotations]
+
+
+def test_picture_word_checkpoint_and_kind_of_map_can_be_chosen(explorer):
+    made = controls(explorer)
+    assert words(explorer) == ["<b>a</b>", "A", "red", "square", "<b>b</b>", "A", "red", "square"]
+    made["picture"].value = 3
+    assert words(explorer)[1:4] == ["A", "white", "square"]
+    made["checkpoint"].value = "b"
+    assert words(explorer) == ["<b>b</b>", "A", "white", "square"]
+    made["word"].value = 1
+    assert words(explorer) == ["<b>b</b>", "white"]
+    before = explorer.shown[0].layout.images[1].source
+    made["map"].value = "gradient"
+    assert explorer.shown[0].layout.images[1].source != before
+    made["map"].value = "similarity"
+    made["caption"].value = made["caption"].options[1][1]
+    assert words(explorer)[1:] == ["there", "is", "a", "square", "that", "is", "white"]
+
+
+@pytest.fixture
+def attention(explorer):
+    """The explorer at its second picture, with nothing chosen."""
+    made = controls(explorer)
+    made["picture"].value, made["picture"].value = 0, 1
+    made["checkpoint"].value, made["map"].value = "all", "similarity"
+    return explorer
+
+
+def second(explorer) -> tuple[str, str]:
+    return title_and_subtitle(explorer.shown[1])
+
+
+def test_pointing_at_a_patch_lists_the_words_that_land_on_it_and_a_click_keeps_it(attention):
+    state = attention.live[0].state
+    before = second(attention)
+    state.hover = {"kind": "patches", "number": 0}
+    assert second(attention) == ("What lands on this patch", "row 1, column 1; a word's weight there")
+    state.hover = {}
+    assert second(attention) == before
+    state.click = {"kind": "patches", "number": 0}
+    state.hover = {"kind": "patches", "number": 5}
+    state.hover = {}
+    controls(attention)["checkpoint"].value = "b"
+    assert second(attention)[1].startswith("row 1, column 1;")
+
+
+def test_pointing_at_a_word_shows_its_map_larger_and_a_click_chooses_it(attention):
+    state = attention.live[0].state
+    state.hover = {"kind": "words", "number": 1}
+    (word,) = {note.text for note in attention.shown[1].layout.annotations} - {"<b>a</b>", "<b>b</b>"}
+    assert second(attention)[0] == f"Where “{word}” lands" and len(words(attention)) == 8
+    state.click = {"kind": "words", "number": 1}
+    assert controls(attention)["word"].value == 1 and words(attention)[1::2] == [word, word]
+    assert second(attention)[0] == "What lands on this patch"
+
+
+@pytest.fixture(scope="module")
+def maps():
+    return small_maps()
+
+
+@pytest.fixture
+def space(maps):
+    return opened(explore_embeddings(maps, small_set(), picture=3))
+
+
+def title(space) -> str:
+    return title_and_subtitle(space.shown[1])[0]
+
+
+def test_a_click_on_a_caption_picks_its_picture(space):
+    space.live[0].state.click = {"kind": "captions", "number": 19}
+    assert space.controls[0].value == 9 and title(space) == "Picture image 9"
+
+
+def test_pointing_shows_a_picture_until_the_pointer_leaves(space):
+    space.live[0].state.hover = {"kind": "captions", "number": 10}
+    assert title(space) == "Picture image 5" and space.controls[0].value == 3
+    space.live[0].state.hover = {}
+    assert title(space) == "Picture image 3"
+
+
+def test_a_lasso_shows_what_its_points_share_until_it_is_gone(space):
+    state, data = space.live[0].state, small_set()
+    white = [index for index, caption in enumerate(data.captions) if "white" in caption]
+    state.lasso = [{"kind": "captions", "number": index} for index in white] + [{"kind": ""}]
+    assert title(space) == "What they share" and "white" in space.shown[1].data[0].cells["values"][0]
+    pictures = len(set(data.image_of_caption[white].tolist()))
+    assert title_and_subtitle(space.shown[1])[1] == f"{len(white)} captions of {pictures} pictures in the lasso"
+    state.hover = {"kind": "pictures", "number": 4}
+    assert title(space) == "Picture image 4"
+    state.hover = {}
+    assert title(space) == "What they share"
+    state.lasso = []
+    assert title(space) == "Picture image 3"

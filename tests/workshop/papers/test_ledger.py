@@ -1,0 +1,253 @@
+"""The ledger: every verdict follows from a committed result, and a fresh run is trained, judged and kept."""
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from workshop import papers
+from workshop.papers import entry as entry_module
+from workshop.papers.drawing import claim_row, draw_claims, draw_costs, entry_in_lines
+from workshop.papers.entry import Claim, Entry, Table, independent_difference
+from workshop.plots.results import Result, list_results, load_result
+
+from itmlab.errors import ItmlabError
+from itmlab.metrics.statistics import Interval
+from itmlab.storage import read_json
+from itmlab.train import compare_runs
+from tests.train.world import micro, small_world
+
+FIGURES = Path(__file__).resolve().parents[3] / "figures"
+ENTRIES = papers.entries()
+
+
+@pytest.fixture(scope="module")
+def ledger():
+    return papers.ledger()
+
+
+def test_every_claim_has_a_row_and_a_place(ledger) -> None:
+    assert len(ledger) == sum(len(entry.claims) for entry in ENTRIES.values()) == 110
+    assert set(ledger.paper) == {"FNE", "SAM", "TAGS-DC", "ITContrast"}
+    assert not ledger.duplicated(["item", "claim"]).any() and ledger.place.str.contains(r"Sec\.|Table|Figure|A\.").all()
+
+
+def test_a_verdict_follows_from_its_result(ledger) -> None:
+    """The interval is read from the results again, by the rule of METHODS: it lies on one side, or it does not."""
+    claims = [(entry, claim) for entry in ENTRIES.values() for claim in entry.claims]
+    for (entry, claim), row in zip(claims, ledger.to_dict("records"), strict=True):
+        if row["verdict"] == "not run":
+            continue
+        if row["measured in"] == entry.name:
+            wanted = {"row": claim.compare[0], "minus": claim.compare[1], "measure": claim.measure}
+            value, lower, upper = load_result(entry.name).interval(**wanted)
+        else:
+            value, lower, upper = claim.interval()
+        assert (row["here"], row["lower"], row["upper"]) == (value, lower, upper)
+        if claim.expected == "equal":
+            least, most = claim.mark - claim.margin, claim.mark + claim.margin
+            held, contrary = least <= lower and upper <= most, upper < least or lower > most
+        else:
+            above, below = lower > claim.mark, upper < claim.mark
+            held, contrary = (above, below) if claim.expected == "higher" else (below, above)
+        assert row["verdict"] == ("held" if held else "contrary" if contrary else "not seen"), row["claim"]
+
+
+def test_a_measured_row_says_how_and_another_why_not(ledger) -> None:
+    run = ledger[ledger.verdict != "not run"]
+    assert run[["here", "lower", "upper", "smallest"]].notna().all(axis=None)
+    assert set(run["measured in"]) <= {*list_results()} and (run["why not"] == "").all()
+    assert (run.by != "").all() and (run.unit != "").all() and run.command.str.contains("python -m").all()
+    not_run = ledger[ledger.verdict == "not run"]
+    assert not_run.here.isna().all() and (not_run["why not"] != "").all() and (not_run["measured in"] == "").all()
+
+
+def test_no_printed_number_stands_in_a_measured_ones_place(ledger) -> None:
+    both = ledger.dropna(subset=["printed", "here"])
+    assert len(both) > 25 and (abs(both.printed - both.here) > 1e-6).all()
+
+
+def test_items_name_committed_figures_that_show_them() -> None:
+    items = papers.items()
+    assert [item["name"] for item in items] == list(ENTRIES)
+    for item in items:
+        assert item["verdict"] and (item["claims"] or item["why not"])
+        assert all((FIGURES / f"{name}.json").exists() for name in item["figures"]), item["item"]
+
+
+def test_names_lead_to_items_and_an_unknown_name_is_refused() -> None:
+    assert papers.fne.table_3 is papers.entries("fne.table_3")["fne.table_3"]
+    with pytest.raises(ItmlabError, match="did you mean fne"):
+        papers.entries("fne.table3")
+    with pytest.raises(ItmlabError, match="not a table"):
+        papers.fne.figure_1.table()
+    with pytest.raises(ItmlabError, match="no recipes"):
+        papers.fne.figure_7.run(run_root="runs")
+
+
+def test_a_difference_of_independent_intervals() -> None:
+    assert independent_difference(Interval(10, 7, 13), Interval(4, 0, 8)) == pytest.approx((6, 1, 11))  # 3, 4, 5
+    assert independent_difference(Interval(10, 7, 14), Interval(4, 1, 4)) == pytest.approx((6, 3, 11))
+
+
+# Runs of an invented entry.
+
+NAMED = Table(["i2t R@1", "t2i R@1"], {"ours": [50, 40], "theirs": [48, 41]})
+CLAIM = Claim("ours is better", ("ours", "theirs", "RSum"))
+INVENTED = Entry("fne.table_9", "invented", "nowhere", NAMED, (CLAIM,), without="needs a GPU")
+
+
+def run_of(*rows, seeds=(0, 1)) -> Result:
+    return Result(INVENTED.name, "Better?", "python -m itmlab", rows, seeds=seeds)
+
+
+def difference(value, lower, upper, measure="RSum") -> dict:
+    return {"row": "ours", "minus": "theirs", "measure": measure, "value": value, "lower": lower, "upper": upper}
+
+
+def test_a_run_of_the_entry_answers_its_claim_and_fills_its_table() -> None:
+    mean = {"row": "ours", "measure": "i2t R@1", "value": 7.0, "minus": ""}
+    run = run_of(difference(-2, -3, -1), mean)
+    (row,) = INVENTED.verdicts(run)
+    assert row["verdict"] == "contrary" and row["printed"] == 1.0 and "2 seeds" in row["by"]
+    assert row["smallest"] == pytest.approx(1.43, rel=0.01)
+    table = INVENTED.table(run)
+    assert table["here"].loc["ours", "i2t R@1"] == 7 and math.isnan(table["here"].loc["theirs", "i2t R@1"])
+    assert table["printed"].loc["ours", "i2t R@1"] == 50
+
+
+def test_a_claim_without_a_measurement_says_what_it_needs() -> None:
+    (row,) = INVENTED.verdicts()
+    assert row["verdict"] == "not run" and row["why not"] == "needs a GPU" and math.isnan(row["here"])
+    one = replace(INVENTED, rows={"theirs": "fne"}, averaged={"ours": "theirs"})
+    assert "two seeds" in one.verdicts(run_of(difference(1, 0, 2, "t2i R@1"), seeds=(0,)))[0]["why not"]
+
+
+@pytest.mark.parametrize(
+    ("oracle", "harmful", "reason"),
+    [(0.5, -9, "a perfect method"), (9, -9, ""), (9, 9, "did not lose"), (-9, -9, "a perfect method")],
+)
+def test_a_trial_that_could_not_have_shown_the_opposite_is_no_test(oracle, harmful, reason) -> None:
+    tested = replace(INVENTED, oracle="oracle", harmful="harmful", baseline="theirs")
+    controls = [
+        {**difference(value, value - 0.1, value + 0.1), "row": row}
+        for row, value in (("oracle", oracle), ("harmful", harmful))
+    ]
+    (row,) = tested.verdicts(run_of(difference(2, 1, 3), *controls))
+    assert row["verdict"] == ("no test" if reason else "held") and reason in row["why not"]
+    assert row["headroom"] == oracle
+
+
+def test_only_claims_of_the_papers_are_counted_as_theirs(ledger) -> None:
+    assert ledger.kind.value_counts().to_dict() == {"paper": 88, "control": 12, "own": 10}
+    assert papers.summary().startswith("88 claims of the papers: ")
+
+
+@pytest.fixture
+def entry(monkeypatch):
+    """FNE's Figure 5 with micro recipes, as the only item."""
+    monkeypatch.setattr(entry_module, "recipe_of", lambda *_: micro("hardest"))
+    rows = {f"{part}/4 of K": "hardest" for part in (1, 4)}
+    entry = replace(papers.fne.figure_5, rows=rows)
+    monkeypatch.setattr(papers, "entries", lambda chosen: {"fne.figure_5": entry})
+    return entry
+
+
+@pytest.fixture
+def data():
+    small = small_world()
+    small.splits["test"] = torch.cat([small.splits["val"], small.splits["test"]])  # ten pictures at least
+    return small
+
+
+def options(data, tmp_path) -> dict:
+    return {"changes": {"data__epochs": 1, "data__validation": 0}, "jobs": 1, "data": data, "run_root": tmp_path}
+
+
+def test_a_fresh_run_is_trained_judged_and_written(tmp_path, entry, data, capsys) -> None:
+    (result,) = papers.reproduce("fne.figure_5", fresh=True, seeds=1, **options(data, tmp_path)).values()
+    pair = {"row": "4/4 of K", "minus": "1/4 of K", "measure": "RSum"}
+    saved = load_result("fne.figure_5", tmp_path)
+    assert result.seeds == [0] and saved.interval(**pair) == (0.0, 0.0, 0.0)
+    assert saved.row(**pair)["per_seed"] == [0.0] and not saved.aggregate
+    assert saved.recipes["1/4 of K"]["data"]["epochs"] == 1 and saved.data["fingerprint"]
+    assert "not seen: +0.00" in capsys.readouterr().out
+    with pytest.raises(ItmlabError, match="--keep"):
+        papers.reproduce("fne.figure_5", keep=True)
+
+
+def test_rows_share_runs_and_pairs_of_seeds_are_averaged(tmp_path, entry, data) -> None:
+    averaged = replace(entry, averaged={"two seeds": "1/4 of K"})
+    two = averaged.run(seeds=2, **options(data, tmp_path))
+    single = two.runs["1/4 of K"]
+    assert two.labels == ["1/4 of K", "4/4 of K", "two seeds"]
+    assert [pair.runs for pair in two.runs["two seeds"]] == [single, single[::-1]]
+    (alone,) = entry.runs(chosen=["1/4 of K"], seeds=1, **options(data, tmp_path))["1/4 of K"]
+    assert alone.directory == single[0].directory, "some rows alone are the runs of all rows"
+    for chosen in (["3/4 of K"], []):
+        with pytest.raises(ItmlabError, match="no row"):
+            entry.runs(chosen=chosen, seeds=1, **options(data, tmp_path))
+
+
+def test_rows_are_tested_on_other_data_and_in_folds(tmp_path, entry, data) -> None:
+    other = small_world(copies=4)
+    other.splits["test"] = torch.arange(20)
+    comparison = entry.run(seeds=1, tested=other, folds=2, **options(data, tmp_path))
+    assert comparison.table() == compare_runs(comparison.runs, other, folds=2, progress=False).table()
+
+
+def test_rows_that_start_pretrained_are_tested_on_unseen_pictures() -> None:
+    """`region_dual_encoder` learnt from the first 5,000 pictures of seed 0."""
+    for name, entry in ENTRIES.items():
+        if any(recipe.start for recipe in entry.recipes().values()):
+            used = {**entry.options, **entry.tested}
+            assert used.get("seed", 0) != 0 or "images" not in used, name
+
+
+# Figures and words.
+
+
+def test_words_in_figures_are_escaped() -> None:
+    rows = papers.sam.table_1.verdicts() + papers.fne.table_2.verdicts()
+    assert "<b>one</b>" not in draw_claims(rows, title="<b>one</b>").layout.title.text
+    assert papers.fne.figure_7.figure() is not None  # the committed one, where nothing is claimed
+
+
+@pytest.mark.parametrize("name", ["fne", "sam", "tags", "itcontrast", "of_fne_table_3"])
+def test_a_committed_figure_of_claims_shows_the_ledger(name) -> None:
+    entries = [papers.fne.table_3] if name == "of_fne_table_3" else papers.entries(name).values()
+    rows = [row for entry in entries for row in entry.verdicts() if row["verdict"] != "not run"]
+    committed = read_json(FIGURES / f"claims_{name}.json")["figure"]["data"]
+    drawn = np.hstack([trace.x for trace in draw_claims(rows, title="t").data])
+    assert np.allclose(np.hstack([trace["x"] for trace in committed]), drawn, rtol=1e-5)
+
+
+def test_a_parts_gain_is_the_ledgers() -> None:
+    """The figure shows TAGS where the ledger has it: not clear of zero."""
+    costs = load_result("cost_and_gain")
+    committed = read_json(FIGURES / "cost_and_gain.json")["figure"]["data"]
+    drawn = np.hstack([trace.x for trace in draw_costs(costs).data])
+    assert np.allclose(np.hstack([trace["x"] for trace in committed]), drawn, rtol=1e-5)
+    (tags,) = [part for part in costs.details["parts"] if part["name"] == "TAGS"]
+    gain = claim_row(tags["item"], tags["claim"])
+    assert (gain["here"], gain["lower"], gain["upper"]) == pytest.approx((-1.74, -4.76, 0.82))
+
+
+def test_an_item_in_lines_and_in_html_with_its_words_escaped(tmp_path) -> None:
+    assert "contrary: 82.0 (78.7 to 84.8) % of the sentences (the paper: 96.5)" in entry_in_lines(
+        papers.tags.section_4_2
+    )
+    page = replace(papers.fne.table_3, title="<script>alert(1)</script>")._repr_html_()
+    assert "<script>" not in page and "&lt;script&gt;" in page and "held" in page
+
+
+def test_the_command_prints_an_item_and_writes_its_figure(tmp_path) -> None:
+    from typer.testing import CliRunner
+    from workshop.__main__ import app
+
+    result = CliRunner().invoke(app, ["reproduce", "fne.table_3", "--out", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    assert "not seen: +0.62 (−0.50 to +1.8) RSum (the paper: +12.8)" in result.output
+    assert (tmp_path / "fne.table_3.html").exists()

@@ -1,0 +1,117 @@
+"""The papers' numbers as transcribed: widths, sums, ranges, what several papers print alike; no item is missing."""
+
+import math
+import re
+from pathlib import Path
+
+import pytest
+from workshop import papers
+from workshop.papers import Table, entries
+
+import itmlab
+
+fne, sam, tags = papers.fne, papers.sam, papers.tags
+
+TABLES = {name: entry.published for name, entry in entries().items() if entry.published is not None}
+PAPERS = Path(__file__).resolve().parents[4] / "shared" / "papers"
+ITEMS = {"fne": (5, 7), "sam": (5, 3), "tags": (5, 4), "itcontrast": (4, 3)}  # tables and figures of each paper
+
+
+def test_every_table_and_figure_of_the_four_papers_has_an_entry() -> None:
+    for paper, (tables, figures) in ITEMS.items():
+        wanted = {f"{paper}.table_{n + 1}" for n in range(tables)} | {f"{paper}.figure_{n + 1}" for n in range(figures)}
+        assert {name for name in entries(paper) if "section" not in name} == wanted
+    assert all(name.startswith(f"{paper}.") for paper in ITEMS for name in entries(paper))
+    assert fne.table_3.item == "FNE, Table 3" and tags.section_4_2.item == "TAGS-DC, Sec. 4.2"
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_recalls_are_percentages_that_rise_with_k(name: str) -> None:
+    table = TABLES[name]
+    for label in table.rows:
+        for column in (column for column in table.columns if "@" in column):
+            assert math.isnan(table.value(label, column)) or 0 <= table.value(label, column) <= 100
+        for column in (column for column in table.columns if "R@1" in column and "R@10" not in column):
+            found = [table.value(label, column[:-1] + k) for k in ("1", "5", "10") if column[:-1] + k in table.columns]
+            found = [value for value in found if not math.isnan(value)]
+            assert found == sorted(found), (label, column)
+
+
+def sums(table: Table) -> dict[tuple[str, str], tuple[float, float]]:
+    """By row and sum what is printed, and what its entries add up to."""
+    found = {}
+    for label in table.rows:
+        for column in table.columns:
+            for total, entry in (("RSum", "R@"), ("Nsum", "N@")):
+                begins = column.removesuffix(total)
+                parts = [name for name in table.columns if name.startswith(begins) and entry in name]
+                if column.endswith(total) and parts:
+                    found[label, column] = table.value(label, column), sum(table.value(label, name) for name in parts)
+    return found
+
+
+def test_printed_sums_are_those_of_their_entries_within_rounding_but_for_one() -> None:
+    checked = {(name, *place): both for name, table in TABLES.items() for place, both in sums(table).items()}
+    assert len(checked) == 32 + 36 + 28 + 6  # SAM's Tables 2 and 3, TAGS-DC's 1 and 2
+    checked = {place: both for place, both in checked.items() if not math.isnan(both[0])}
+    wrong = {place: both for place, both in checked.items() if abs(both[0] - both[1]) > 0.301}
+    assert list(wrong) == [("sam.table_3", "Flickr30K: CVSE+SAM", "Nsum")]
+    assert wrong["sam.table_3", "Flickr30K: CVSE+SAM", "Nsum"] == pytest.approx((387.9, 369.0))
+    exact = [both for place, both in checked.items() if place[2].endswith("RSum")]
+    assert all(printed == pytest.approx(added, abs=0.051) for printed, added in exact)
+
+
+def test_what_one_paper_prints_twice_is_alike() -> None:
+    full = TABLES["fne.table_3"].rows["Full"]
+    assert full == TABLES["fne.table_4"].rows["1/10000"]
+    assert TABLES["fne.table_5"].rows["0.01"] == [full[0], full[1], full[3], full[4]]
+
+
+def test_settings_that_a_table_prints_are_the_recipes() -> None:
+    table = tags.table_5.published
+    for label in table.rows:
+        data, stage = label.split(", ")
+        name = "tags" if stage.startswith("NSG(") else "tags_dc"
+        preset = "paper_coco" if data == "COCO" else "paper"
+        recipe = itmlab.recipe(name, size={"B": "base", "L": "large"}[stage[-2]], preset=preset)
+        weights = recipe.tags.weights
+        carried = [recipe.optimiser.learning_rate, recipe.tags.margin, recipe.tags.temperature, recipe.tags.hardest]
+        carried += [weights.retrieved, weights.masked_language, weights.synthetic]
+        assert [table.value(label, column) for column in table.columns[:7]] == pytest.approx(carried), label
+        for column, carried in (("λ_WoD", weights.discrimination), ("λ_WoC", weights.correction)):
+            printed = table.value(label, column)
+            assert carried == (0 if math.isnan(printed) else pytest.approx(printed)), label
+
+
+def test_settings_of_fne_are_the_recipes() -> None:
+    recipe = itmlab.recipe("fne", size="base")
+    assert recipe.sampler.prior == 1e-4 and recipe.memory.length == 8192
+    assert [each.memory.length for each in fne.figure_5.recipes("base").values()] == [2048, 4096, 6144, 8192]
+    assert [each.data.batch_size for each in fne.figure_4.recipes("base").values()] == [8, 16, 24, 32]
+    assert list(sam.table_4.recipes("base")) == list(sam.table_4.published.rows)
+    assert list(sam.table_5.recipes("base")) == list(sam.table_5.published.rows)
+
+
+DAMAGED = {("fne.table_1", "SCAN"), ("fne.table_1", "SAEM"), ("fne.table_1", "CAMERA")}  # as the table's notes say
+
+
+def digits(words: str) -> str:
+    return re.sub(r"\D", "", words)
+
+
+@pytest.mark.skipif(not PAPERS.is_dir(), reason="the papers' texts are not beside the project")
+def test_every_row_stands_in_the_papers_text_digit_by_digit() -> None:
+    files = {"fne": "fne.txt", "sam": "ncs_sam.txt", "tags": "tags_dc.txt", "itcontrast": "itcontrast.txt"}
+    absent = set()
+    for name, table in TABLES.items():
+        text = re.sub(r"</?b>|\*\*", "", (PAPERS / files[name.partition(".")[0]]).read_text(encoding="utf-8"))
+        lines = [digits(line) for line in text.splitlines()]
+        for label, row in table.rows.items():
+            known = [value for value in row if not math.isnan(value)]
+            ways = ("".join(digits(f"{value:{way}}") for value in known) for way in (".1f", "g", ".2f"))
+            if not any(way in line for way in ways for line in lines):
+                absent.add((name, label))
+    settings = {place for place in absent if place[0] == "tags.table_5"}  # held against the recipes above
+    pairs = {place for place in absent if place[0] == "tags.table_4"}  # two numbers a line
+    assert absent - settings - pairs == DAMAGED
+    assert len(fne.table_1.notes) == 3

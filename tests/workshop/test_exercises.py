@@ -1,0 +1,153 @@
+"""Exercises are judged by what is true here and now: a right answer passes, a wrong one is told what is wrong."""
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import workshop
+from workshop.exercises import check, judging, scores
+from workshop.exercises.judging import EXERCISES, scenes, truth
+
+import itmlab
+from tests.refusals import refused
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = ROOT / "notebooks" / "guide"
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("[0-9]*.ipynb"))
+
+
+@pytest.mark.parametrize("notebook", sorted({name[:2] for name in EXERCISES}))
+def test_every_exercise_has_a_solution_that_passes(notebook, monkeypatch) -> None:
+    """Those of a notebook, with the lines that the page begins with."""
+    judged = {}
+    judge = lambda name, answer: judged.update({name: check(name, answer)})  # noqa: E731
+    monkeypatch.setattr(workshop, "check", judge, raising=False)
+    first, *sections = (PAGES / "solutions.md").read_text(encoding="utf-8").split("\n## ")
+    (section,) = (each for each in sections if each.startswith(notebook))
+    names: dict = {}
+    for code in re.findall(r"```python\n(.*?)```", first + section, re.DOTALL):
+        exec(code, names)
+    assert {name: verdict for name, verdict in judged.items() if not verdict.passed} == {}
+    assert set(judged) == {name for name in EXERCISES if name.startswith(notebook)}
+
+
+def test_each_notebook_asks_its_exercises_and_leaves_the_answer_open() -> None:
+    for path in NOTEBOOKS:
+        sources = ["".join(cell["source"]) for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]]
+        asked = [name for source in sources for name in re.findall(r'check\("(.+?)", answer\)', source)]
+        assert asked == [name for name in EXERCISES if name.startswith(path.stem[:2])] or path.stem[:2] > "10"
+        tasks = [name for source in sources for name in re.findall(r"\*\*(\d\d\.\d)\*\* ", source)]
+        assert tasks == asked and all("answer = None" in source for source in sources if "check(" in source)
+
+
+def test_an_answer_left_open_is_no_try() -> None:
+    assert repr(check("00.1")) == "… 00.1: no answer yet, wanted (a whole number, a whole number)"
+    assert check("00.1").passed is None
+
+
+def test_an_unknown_exercise_is_one_line() -> None:
+    refused("no exercise '2.1' — did you mean 02.1?", check, "2.1", 0.3)
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "wanted"),
+    [
+        ("01.1", "a dog", "a whole number"),
+        ("02.1", 7, "a sentence in quotation marks"),
+        ("00.1", (1, 2, 3), "(a whole number, a whole number)"),
+        ("03.1", [1], "a function"),
+        ("04.2", {"memory": None}, "a recipe"),
+        ("06.1", 0.1, "a dictionary of settings"),
+    ],
+)
+def test_an_answer_of_another_kind_is_told_what_is_wanted(name, answer, wanted) -> None:
+    verdict = check(name, answer)
+    assert verdict.passed is False and verdict.says == f"that is no answer to this question, wanted {wanted}"
+
+
+def test_numbers_of_numpy_and_torch_are_numbers() -> None:
+    assert check("02.3", np.float32(0.33361)).passed and check("02.3", torch.tensor(0.33361)).passed
+    assert check("04.3", (torch.tensor(0.15), np.array(0.1))).passed
+
+
+def test_the_second_wrong_try_brings_the_hint(monkeypatch) -> None:
+    monkeypatch.setattr(judging, "_wrong_tries", Counter())
+    first, second = check("02.3", 0.3), check("02.3", 0.9)
+    assert first.says == "the share is too small with 0.3"
+    assert second.says.startswith("the share is too large with 0.9\n  Hint: Each word is hidden with p;")
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "wrong"),
+    [
+        ("04.2", itmlab.recipe("fne", start="aligned"), "sampler.prior is 0.1, and should be 0.0001"),
+        (
+            "04.2",
+            itmlab.recipe("fne", start="aligned").replace(memory=None, sampler__prior=1e-4, seed=1),
+            "seed is 1, and should be 0",
+        ),
+        ("04.3", (0.15, 0.05), "the maximum MH is too small with 0.05"),
+        ("06.2", 0.5, "the probability is too large with 0.5"),
+        ("10.3", (55, 50), "the balanced accuracy in percent is too small with 50"),
+    ],
+)
+def test_sums_by_hand_are_told_which_number_is_off(name, answer, wrong) -> None:
+    assert check(name, answer).says.split("\n")[0] == wrong
+
+
+def test_the_world_says_what_is_wrong_with_a_pair() -> None:
+    data = scenes()
+    own = int(data.captions_of_image[3][0])
+    false = (truth() == 0).nonzero()[0]
+    assert "was written for picture 3, so this pair is annotated" in check("00.1", (3, own)).says
+    assert "the world calls" in check("00.1", false).says and "false of picture" in check("00.1", false).says
+    assert check("00.1", (3, 99_999)).says.startswith("there is no caption 99999, only 0 to 2499")
+
+
+ITS_CAPTION = "A brown monkey is holding a yellow apple."  # of picture 7, in which a word is to change
+
+
+def two_tries(name, answer) -> tuple[str, str]:
+    """What is said of a wrong answer, and the hint that the second try brings."""
+    judging._wrong_tries.pop(name, None)
+    first, second = check(name, answer), check(name, answer)
+    assert first.passed is False and second.says.startswith(first.says)
+    return first.says, second.says.removeprefix(f"{first.says}\n  Hint: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "wrong"),
+    [
+        ("06.1", {"prior": 0.01}, "the settings should say which picture, besides prior, threshold, sharpness, margin"),
+        ("06.1", {"picture": 0, "margins": 0.1}, "there is no setting 'margins': did you mean margin?"),
+        ("06.1", {"picture": 99_999}, "there is no picture 99999, only 0 to 499"),
+        ("07.2", (0, "unicorn"), "“unicorn” means nothing visible in “"),
+        ("10.1", ITS_CAPTION, f"exactly one word should change, not 0 words; the caption is “{ITS_CAPTION}”"),
+        ("10.1", ITS_CAPTION.replace("apple", "fruit"), "fruit.” is true of picture 7: that would be a false negative"),
+        ("10.2", ITS_CAPTION, "exactly one word should change, not 0 words"),
+        ("10.2", ITS_CAPTION.replace("holding", "kicking"), "apple.” is false, so an objection would be fair"),
+    ],
+)
+def test_an_answer_that_a_model_judges_is_told_what_is_wrong(name, answer, wrong) -> None:
+    said, hint = two_tries(name, answer)
+    assert wrong in said
+    assert hint == " ".join(EXERCISES[name].__doc__.split())
+
+
+def test_few_false_negatives_are_a_trade_with_hardness() -> None:
+    """06.1: too narrow a margin draws what is true, too wide a one what is easy; between them it passes."""
+    study, positives = scores._study(), scenes().positives
+    best = study.scores.masked_fill(positives, -1).topk(8, dim=1).indices
+    true = (truth().gather(1, best) == 1).sum(dim=1)
+    given = {"picture": int((true == 4).nonzero()[0]), "preset": "released", "prior": 0.1}
+    assert "of the draws go to captions that are true" in two_tries("06.1", given | {"margin": 0.05})[0]
+    assert check("06.1", given | {"margin": 0.25}).passed
+    said = two_tries("06.1", given | {"margin": 0.45})[0]
+    assert "of the draws are false negatives, but those drawn score" in said and "a batch's hardest" in said
+    few = given | {"picture": int(true.argmin()), "margin": 0.25}
+    assert "eight hardest captions only" in two_tries("06.1", few)[0]
+    assert "cannot be computed with" in two_tries("06.1", given | {"prior": "much"})[0]

@@ -1,0 +1,45 @@
+"""Runs on a benchmark of true and false sentences, and negatives as such a benchmark."""
+
+import torch
+from workshop import analysis
+from workshop.analysis.yardsticks import as_yardstick, run_on_yardstick
+
+import itmlab
+from itmlab.metrics import Yardstick, YardstickItem
+from itmlab.synthesis import Negative
+from tests.refusals import refused
+from tests.workshop.small_world import small_set
+
+
+def test_a_runs_right_items_are_those_that_its_similarities_tell():
+    data = itmlab.load("scenes", images=72).select(range(60))
+    items = []
+    for image, captions in enumerate(data.captions_of_image):
+        other = data.captions[int(data.captions_of_image[(image + 1) % len(data)][0])]
+        true = data.captions[int(captions[0])]
+        items.append(YardstickItem(data.image_ids[image], (true,), (other,), "replace_obj"))
+    yardstick = Yardstick("pairs", tuple(items), pictures=data)
+    run = itmlab.pretrained("fne")
+    table = run_on_yardstick(run, yardstick, text=["scenes"])
+    with torch.no_grad():
+        images = run.model.encode_images(run.model.prepare_images(list(data.images))).pooled
+        sentences = run.model.encode_captions(run.model.prepare_captions(yardstick.sentences)).pooled
+    scores = run.model.similarity(images, sentences)
+    pairs = scores[torch.arange(60).repeat_interleave(2), torch.arange(120)].view(-1, 2)
+    assert table.rows["all"].right.count == int((pairs[:, 0] > pairs[:, 1]).sum()) > 50
+    assert list(table.rows["all"].controls) == ["wrong picture", "text only (scenes)", "shorter"]
+    alone = run_on_yardstick(None, yardstick, text=["scenes"]).rows["all"]
+    assert (
+        alone.right is None and alone.controls["text only (scenes)"] == table.rows["all"].controls["text only (scenes)"]
+    )
+
+
+def test_negatives_become_items_of_the_kind_that_was_changed() -> None:
+    world = small_set()
+    kinds = [("object",), ("relation", "relation"), ("object", "attribute"), (), ("number",)]
+    rows = [[Negative(f"sentence {at}", 0, 1, kind=kind) for at, kind in enumerate(kinds)]]
+    found = as_yardstick(analysis.SyntheticNegatives(world, "mine", (1,), rows, None))
+    named = [item.kind for item in found.items]
+    assert named == ["replace_obj", "replace_rel", "several", "replace_word", "replace_number"]
+    assert found.pictures is world
+    refused("there are no negatives", as_yardstick, analysis.SyntheticNegatives(world, "mine", (1,), [[]], None))
