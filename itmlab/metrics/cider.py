@@ -109,7 +109,13 @@ class Cider:
         image_of_caption: Sequence[int] | None = None,
         leave_one_out: bool = False,
     ) -> Float[Tensor, "caption image"]:
-        """Return the scores of captions, by default of the references themselves, against every image."""
+        """Return the scores of captions against every image.
+
+        Args:
+            captions: by default the references themselves.
+            image_of_caption: as for `cider_matrix`.
+            leave_one_out: as for `cider_matrix`.
+        """
         sentences = self.sentences if captions is None else caption_words(captions, self.tokenise)
         vectors = self.captions if captions is None else self._vectors(sentences, *count_ngrams(sentences))
         scores = self._scores(vectors)
@@ -242,6 +248,11 @@ def images_of_captions(
 ) -> Int64[Numbers, "caption"]:
     """Return the image that each caption belongs to (-1 for none), by default of references in their order.
 
+    Args:
+        image_of_caption: the images.
+        captions: the number of captions.
+        references_per_image: the number of references of each image.
+
     Raises:
         ItmlabError: not one image or -1 for each caption.
     """
@@ -256,7 +267,14 @@ def images_of_captions(
 
 
 def check_left_out(caption: int, image: int, is_reference: bool, references: int) -> None:
-    """Raise an ItmlabError unless a caption can be left out of the references of its image."""
+    """Raise an ItmlabError unless a caption can be left out of the references of its image.
+
+    Args:
+        caption: its number.
+        image: the number of its image.
+        is_reference: whether it is among the references of that image.
+        references: how many references the image has.
+    """
     if not is_reference or references == 1:
         reason = "the only reference" if is_reference else "not among the references"
         message = f"caption {caption} is {reason} of image {image}: it cannot be left out"

@@ -5,7 +5,6 @@
 of a sentence of n tokens. The model is any function that continues sentences, or a published one by name or folder.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -62,17 +61,6 @@ class Fluency:
     def perplexity(self) -> Float[Tensor, "sentence"]:
         """exp of the mean of -log p over a sentence's tokens; NaN for a sentence without tokens."""
         return (self.negative_log_likelihood / self.tokens).exp()
-
-    @property
-    def mean(self) -> float:
-        """The mean perplexity of the sentences that have one, as the field reports it; a few outliers dominate it."""
-        return self.perplexity[self.tokens > 0].mean().item()
-
-    @property
-    def median(self) -> float:
-        """The median perplexity of the sentences that have one."""
-        known = self.perplexity[self.tokens > 0]
-        return known.quantile(0.5).item() if len(known) else math.nan
 
 
 @torch.no_grad()

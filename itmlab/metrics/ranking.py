@@ -53,8 +53,14 @@ def measured(
 ) -> tuple[dict[int, float], dict[str, float]]:
     """Return recall in percent for each k, and the "median" and "mean" rank (from 1 on) of each query's best positive.
 
-    The median of an even number of queries is rounded down, as in the code of VSE++ and its successors. Positives are
-    given as index pairs.
+    The median of an even number of queries is rounded down, as in the code of VSE++ and its successors.
+
+    Args:
+        similarity: scores of the model.
+        anchor: of each positive pair.
+        candidate: of each positive pair.
+        ks: the cut-offs.
+        sense: as for `recall`.
     """
     check_sense(sense)
     owner, rank = ranks(similarity, anchor, candidate, best_only=sense == "any")
@@ -77,7 +83,16 @@ def ranks(similarity: Scores, anchor: Numbers, candidate: Numbers, *, best_only:
     """Return the anchor and the rank (0 is first) of every positive pair, or of each anchor's best one only.
 
     Ties are counted against the model: a negative that scores the same as a positive stands before it, so that a model
-    which scores everything alike finds nothing. With distinct scores this is the rank of a sort. NaN is an ItmlabError.
+    which scores everything alike finds nothing. With distinct scores this is the rank of a sort.
+
+    Args:
+        similarity: scores of the model.
+        anchor: of each positive pair.
+        candidate: of each positive pair.
+        best_only: only the best positive of each anchor.
+
+    Raises:
+        ItmlabError: a score is NaN.
     """
     scores = similarity[anchor, candidate]
     order = scores.sort(descending=True, stable=True).indices
@@ -104,7 +119,15 @@ def expected_recalls_of_each(
     """Return recall of each query (0 to 1) for each k, expected when ties are broken at random.
 
     A place among N equal scores, P of them positives, i of them placed before, holds a positive with the chance
-    P / (N - i), if none of those i did (hypergeometric). A k above the candidates is an ItmlabError.
+    P / (N - i), if none of those i did (hypergeometric).
+
+    Args:
+        similarity: scores of the model.
+        positives: the pairs that belong together.
+        ks: the cut-offs.
+
+    Raises:
+        ItmlabError: a k above the candidates.
 
     >>> scores, positives = torch.tensor([[1, 1, 1, 1, 0]]), torch.tensor([[True, False, False, False, False]])
     >>> {k: recall.item() for k, recall in expected_recalls_of_each(scores, positives, (1, 2, 4)).items()}
@@ -312,7 +335,8 @@ PROTOCOLS = ("field", "corrected")
 def positives_by(protocol: str, data: CaptionSet, folds: int = 1) -> Pairs:
     """Return the positives of a data set as indices (image, caption), by the name of a protocol.
 
-    "field" is what papers report: an image and its own captions. "corrected" adds the captions that other images of
+    "field" is what papers report: an image and its own captions. Images of equal content in a fold are one image, with
+    the captions of all. "corrected" adds the captions that other images of
     the same fold have word for word (upper and lower case and punctuation aside): the text alone does not say which of
     the images is meant. These are 314 captions of COCO's 5K test split.
 
@@ -326,14 +350,18 @@ def positives_by(protocol: str, data: CaptionSet, folds: int = 1) -> Pairs:
     """
     if protocol not in PROTOCOLS:
         raise ItmlabError(f"there is no protocol {protocol!r}", remedy=f"choose one of {', '.join(PROTOCOLS)}")
-    if protocol == "field":
-        return data.image_of_caption, torch.arange(len(data.captions))
-    images_of: dict[tuple[int, tuple[str, ...]], dict[int, None]] = {}
-    keys = []
-    for caption, image in zip(data.captions, data.image_of_caption.tolist(), strict=True):
-        words = tuple(re.findall(r"\w+", caption.lower())) or (caption,)
-        keys.append((image * folds // len(data), words))
-        images_of.setdefault(keys[-1], {})[image] = None
+    images, folds_of = data.image_of_caption.tolist(), [image * folds // len(data) for image in range(len(data))]
+    keys: list[Any] = list(range(len(images)))
+    if protocol == "corrected":
+        texts = [tuple(re.findall(r"\w+", caption.lower())) or (caption,) for caption in data.captions]
+        keys = [(folds_of[image], words) for image, words in zip(images, texts, strict=True)]
+    images_of: dict[Any, dict[int, None]] = {}
+    equal_images: dict[tuple[int, int], list[int]] = {}
+    groups = data.image_groups.tolist()
+    for image, group in enumerate(groups):
+        equal_images.setdefault((folds_of[image], group), []).append(image)
+    for image, key in zip(images, keys, strict=True):
+        images_of.setdefault(key, {}).update(dict.fromkeys(equal_images[folds_of[image], groups[image]]))
     pairs = [(image, caption) for caption, key in enumerate(keys) for image in images_of[key]]
     image, caption = torch.tensor(pairs, dtype=torch.int64).reshape(-1, 2).T
     return image, caption
@@ -363,7 +391,13 @@ class Pool:
 def pools(
     similarity: Float[Tensor, "image caption"], positives: Bool[Tensor, "image caption"] | Pairs | None, folds: int
 ) -> list[Pool]:
-    """Return consecutive blocks of equally many images; see `retrieval`."""
+    """Return consecutive blocks of equally many images, each with its own captions.
+
+    Args:
+        similarity: of all images and captions; only its shape is read.
+        positives: as for `retrieval`.
+        folds: the number of blocks.
+    """
     if similarity.ndim != 2:
         raise ItmlabError(f"similarity must be (image, caption), not {tuple(similarity.shape)}")
     images, captions = similarity.shape
@@ -380,7 +414,14 @@ def pools(
 
 
 def blocks(image: Numbers, caption: Numbers, images: int, folds: int) -> list[Pool]:
-    """Return the `pools` of so many images, from the pairs alone."""
+    """Return the `pools` of so many images, from the pairs alone.
+
+    Args:
+        image: of each positive pair.
+        caption: of each positive pair.
+        images: the number of images.
+        folds: the number of blocks.
+    """
     if isinstance(folds, bool) or not isinstance(folds, int) or folds < 1 or images % folds:
         raise ItmlabError(f"{images} images cannot be cut into folds={folds} equal blocks")
     size = images // folds

@@ -64,7 +64,18 @@ def ncs(similarity: Scores, relevance: Scores, k: int, *, restrict: int | None =
     """Return NCS@k in percent: the relevance of a query's k best over that of the k most relevant, mean over queries.
 
     This is what the authors' code computes. `restrict=m` is the formula as printed: of the k best only those that are
-    among the m most relevant count, over the sum of those m. See `semantic_recall` for the other arguments.
+    among the m most relevant count, over the sum of those m. Queries to which nothing is relevant are left out, with a
+    warning.
+
+    Args:
+        similarity: scores of the model.
+        relevance: of each candidate to each query, not negative.
+        k: how many candidates are retrieved.
+        restrict: m of the printed formula.
+        **truth: `positives` and `keep_ground_truth`, as for `SemanticRanking.of`.
+
+    Raises:
+        ItmlabError: as `semantic_recall`.
 
     >>> scores, relevance = torch.tensor([[0.9, 0.8, 0.7, 0.1]]), torch.tensor([[2.0, 0.0, 4.0, 6.0]])
     >>> ncs(scores, relevance, 3), ncs(scores, relevance, 3, restrict=2)
@@ -86,7 +97,10 @@ def image_relevance(
 ) -> Float[Tensor, "image image"]:
     """Return how relevant images are to an image: φ of its captions to them, summed (the authors' SR; METHODS 2.4).
 
-    Each caption counts for its `depth` most relevant images only, as many as the code's largest cut-off.
+    Args:
+        relevance: of each image to each caption.
+        positives: the captions of each image.
+        depth: a caption counts for so many of its most relevant images only; the code's largest cut-off.
 
     >>> relevance = torch.tensor([[9.0, 1.0], [7.0, 0.0], [2.0, 8.0]])
     >>> image_relevance(relevance, torch.tensor([[True, True, False], [False, False, True]])).tolist()

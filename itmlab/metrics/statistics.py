@@ -65,7 +65,14 @@ def bootstrap(
 def resample(
     random: np.random.Generator, clusters: int, draws: int, *, counts: bool = False
 ) -> Int[ndarray, "draw cluster"]:
-    """Draw as many clusters as there are, with replacement: which ones, or with `counts` how often each."""
+    """Draw as many clusters as there are, with replacement.
+
+    Args:
+        random: the generator.
+        clusters: how many there are.
+        draws: how often all of them are drawn.
+        counts: return how often each cluster is drawn, not which ones.
+    """
     if counts:
         return random.multinomial(clusters, np.full(clusters, 1 / clusters), size=draws)
     return random.integers(clusters, size=(draws, clusters))
@@ -87,7 +94,15 @@ def interval(
     times: int = 400,
     seed: int = 0,
 ) -> Interval:
-    """Return any statistic of cases with its bootstrap over images, whose cases are dependent; NaN without cases."""
+    """Return any statistic of cases with its bootstrap over images; NaN without cases.
+
+    Args:
+        values: of the cases.
+        images: the image of each case.
+        statistic: of the values of some cases.
+        times: how often images are drawn.
+        seed: of the draws.
+    """
     values, images = np.asarray(values, dtype=float), np.asarray(images)
     if not len(values):
         return Interval(math.nan, math.nan, math.nan)

@@ -127,6 +127,11 @@ def oracle_recall(
 ) -> dict[str, dict[str, Any]]:
     """Return what the oracles "truth" and "specific" (`oracle_scores`) are expected to reach, as `retrieval` does.
 
+    Args:
+        truth: as `World.truth`.
+        positives: the annotated pairs.
+        ks: the cut-offs.
+
     >>> recalls = oracle_recall(torch.tensor([[1, 1], [0, 1]]), torch.eye(2).bool(), ks=(1,))
     >>> recalls["truth"]["i2t"], recalls["specific"]["i2t"], recalls["truth"]["rsum"]
     ({1: 75.0}, {1: 100.0}, 150.0)
@@ -162,7 +167,13 @@ def true_at_r(similarity: Scores, truth: Truth) -> dict[str, Float64[Tensor, "an
 
 
 def first_of_each(similarity: Scores, truth: Truth, positives: Mask) -> Int64[Tensor, "anchor"]:
-    """Return which of PLACES stands first in each query's whole ranking."""
+    """Return which of PLACES stands first in each query's whole ranking, as its index.
+
+    Args:
+        similarity: scores of the model.
+        truth: as `World.truth`.
+        positives: the annotated pairs.
+    """
     place = torch.tensor([0, 2, 1], device=truth.device)[truth.long()].masked_fill(positives, PLACES.index("annotated"))
     return place.masked_fill(similarity < similarity.amax(dim=1, keepdim=True), len(PLACES)).amin(dim=1)
 

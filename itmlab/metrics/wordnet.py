@@ -119,7 +119,7 @@ class Nouns:
             nltk's zip file; by default the installed one.
 
     Raises:
-        MissingPart: there is no WordNet.
+        MissingPart: WordNet is not installed.
         ItmlabError: files of another format.
     """
 

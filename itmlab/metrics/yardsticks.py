@@ -105,10 +105,8 @@ class Yardstick:
         Raises:
             ItmlabError: no picture is available, or one cannot be read.
         """
-        if images is None:
-            joined = self
-        else:
-            joined = replace(self, pictures=images if isinstance(images, CaptionSet) else _pictures(self, Path(images)))
+        pictures = _pictures(self, Path(images)) if isinstance(images, str | Path) else images
+        joined = replace(self, pictures=self.pictures if pictures is None else pictures)
         items = tuple(item for item in self.items if joined.number(item.image) is not None)
         if not items:
             wanted = one_line(self.items[0].image, 60) if self.items else "them"

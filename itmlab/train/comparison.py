@@ -32,7 +32,7 @@ from .loop import is_done, train
 from .recipes import Recipe
 from .relevance import CaptionTruth
 from .run import Ensemble, Run, borrowed
-from .scores import Kind, check_pools, relevance_matrix
+from .scores import BYTES_A_PAIR, Kind, check_pools, relevance_matrix, require_memory
 from .workers import stopped_in_words, train_all
 
 if TYPE_CHECKING:
@@ -285,6 +285,7 @@ def check_split(
     remedy = f"compare on a split of {folds * (max(CUTOFFS) + (relevance is not None))} images or more"
     options = {"folds": folds, "relevance": relevance, "truth": truth}
     check_pools(held_out, **options, where=f"split {split!r}", remedy=remedy)
+    require_memory(held_out, BYTES_A_PAIR * (1 + (relevance is not None) + truth))
     if taken := sorted({*(metrics or {})} & {*MEASURES, *SUMS}):
         raise ItmlabError(f"there is a measure {taken[0]!r} already", remedy="give your own metric another name")
 

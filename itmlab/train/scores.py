@@ -22,7 +22,7 @@ from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
 from ..fields import did_you_mean
 from ..metrics.by_image import CUTOFFS
-from ..metrics.ranking import blocks, check_k, require_positives
+from ..metrics.ranking import Pairs, blocks, check_k, require_positives
 from ..models import Encoded, Model, joined
 from ..models.encoded import evaluating
 from ..models.pairs import chunks, looked_at, on_device
@@ -31,7 +31,6 @@ from ..storage import refuse_foreign, write_bytes
 
 IMAGES_AT_A_TIME = 50  # scored with all captions before anything may interrupt
 RELEVANCES = ("cider", "spice")
-PROTOCOLS = ("field", "corrected")
 Kind = Literal["cider", "spice"]
 Protocol = Literal["field", "corrected"]
 Side = Literal["images", "captions"]
@@ -65,15 +64,21 @@ def evaluate(
         relevance: adds "semantic": SR, NCS and their sums, as `metrics.semantic_retrieval`.
         truth: adds "truth": measures against everything that is true, as `metrics.truth_retrieval`.
         protocol: what counts as right. "field" takes the captions written for an image, as published tables do.
-            "corrected" also takes captions of other images that read the same (311 in COCO's 5K test split).
+            "corrected" also takes captions that other images have word for word (`metrics.positives_by`).
         between: called after every few images or captions of a model; it may raise to stop.
 
     Raises:
-        ItmlabError: before scoring, as `check_pools`.
+        ItmlabError: before scoring, as `check_pools`; or more pairs than a matrix can hold, where the model or the
+            measures need one. Models with one feature per image and caption are otherwise ranked in blocks.
     """
-    check_pools(data, ks, folds=folds, relevance=relevance, truth=truth, protocol=protocol)
+    check_pools(data, ks, folds=folds, relevance=relevance, truth=truth)
+    positives = metrics.positives_by(protocol, data, folds)
+    model = run if isinstance(run, nn.Module) else getattr(run, "model", None)
+    is_recall_alone = relevance is None and not truth and folds == 1
+    if is_recall_alone and model is not None and has_one_feature(model) and not fits(data, BYTES_A_PAIR):
+        return _ranked_in_blocks(model, data, positives, ks, between)
+    require_memory(data, BYTES_A_PAIR * (1 + (relevance is not None) + truth))
     scores = similarity(run, data, between=between) if isinstance(run, nn.Module) else run.similarity(data)
-    positives = data.positives if protocol == "field" else data.matches()
     table = metrics.retrieval(scores, positives, ks=ks, folds=folds)
     if truth:
         table["truth"] = metrics.truth_retrieval(scores, data.world.truth(), positives, ks=ks, folds=folds)
@@ -84,6 +89,21 @@ def evaluate(
     return table
 
 
+def _ranked_in_blocks(
+    model: Model, data: CaptionSet, positives: Pairs, ks: Sequence[int], between: Between
+) -> dict[str, Any]:
+    """Recall of a model with one feature per image and caption, without the matrix of all scores."""
+    with evaluating(model):
+        images = side_of(model, looked_at(model, data), "images", between)
+        captions = side_of(model, data.captions, "captions", between)
+
+        def score(rows: slice, columns: slice) -> Float[Tensor, "image caption"]:
+            between()
+            return compared(model, images[rows], captions[columns])
+
+        return metrics.retrieval_in_blocks(score, positives, (len(data), len(data.captions)), ks=ks)
+
+
 def check_pools(
     data: CaptionSet,
     ks: Sequence[int] = CUTOFFS,
@@ -91,16 +111,14 @@ def check_pools(
     folds: int = 1,
     relevance: Kind | None = None,
     truth: bool = False,
-    protocol: Protocol = "field",
     where: str | None = None,
     remedy: str | None = None,
 ) -> None:
     """Refuse what cannot be evaluated (METHODS 2.3).
 
     Raises:
-        ItmlabError: a k above the images or captions of a block, an image without a caption, an unknown relevance or
-            protocol, truth of data without a world, more pairs than the memory holds. With a `relevance`, a query's
-            ground truth is not among the candidates.
+        ItmlabError: a k above the images or captions of a block, an image without a caption, an unknown relevance,
+            truth of data without a world. With a `relevance`, a query's ground truth is not among the candidates.
     """
     if truth and data.world is None:
         message = "the data has no world, so that nothing says everything that is true of these images"
@@ -108,14 +126,11 @@ def check_pools(
     require_positives(data.image_of_caption, len(data), "image")
     if relevance not in (None, *RELEVANCES):
         raise ItmlabError(f"no relevance {relevance!r}", remedy=did_you_mean(relevance, RELEVANCES))
-    if protocol not in PROTOCOLS:
-        raise ItmlabError(f"no protocol {protocol!r}", remedy=did_you_mean(protocol, PROTOCOLS))
     most = max(map(len, data.captions_of_image), default=0) if relevance else 0
     for pool in blocks(data.image_of_caption, torch.arange(len(data.captions)), len(data), folds):
         images, captions = pool.images.stop - pool.images.start, len(pool.captions)
         for k in ks:
             check_k(k, min(images - bool(relevance), captions - most), where=where, remedy=remedy)
-    require_memory(data, BYTES_A_PAIR * (1 + (relevance is not None) + truth))
 
 
 # Memory: a matrix that does not fit is refused before anything is scored.
@@ -123,12 +138,17 @@ def check_pools(
 BYTES_A_PAIR = 6  # of recall: a score (4), a positive (1), and what ranking needs; as much again for other measures
 
 
+def fits(data: CaptionSet, bytes_a_pair: int) -> bool:
+    """Whether a matrix of all pairs fits into memory."""
+    return len(data) * len(data.captions) * bytes_a_pair <= free_memory()
+
+
 def require_memory(data: CaptionSet, bytes_a_pair: int) -> None:
     """Refuse a data set with more pairs than fit into memory."""
-    needed, free = len(data) * len(data.captions) * bytes_a_pair, free_memory()
-    if needed > free:
+    if not fits(data, bytes_a_pair):
+        needed = len(data) * len(data.captions) * bytes_a_pair / 1e9
         pairs = f"{len(data):,} images × {len(data.captions):,} captions"
-        message = f"the scores of {pairs} need {needed / 1e9:,.1f} GB of memory, and {free / 1e9:,.1f} GB are free"
+        message = f"the scores of {pairs} need {needed:,.1f} GB of memory, and {free_memory() / 1e9:,.1f} GB are free"
         raise ItmlabError(message, where=data.name, remedy="score fewer images at once: data.select(range(5000))")
 
 

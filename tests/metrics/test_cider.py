@@ -67,10 +67,10 @@ def test_it_is_the_formula_in_any_order(captions, references, data):
 
 def test_blocks_of_captions_do_not_change_the_scores(monkeypatch):
     captions = [caption for texts in REFERENCES for caption in texts]
-    whole = [cider_matrix(captions, REFERENCES, leave_one_out=left_out) for left_out in (False, True)]
+    at_once = [cider_matrix(captions, REFERENCES, leave_one_out=left_out) for left_out in (False, True)]
     monkeypatch.setattr(cider, "CHUNK", 2)
     parts = [cider_matrix(captions, REFERENCES, leave_one_out=left_out) for left_out in (False, True)]
-    assert all(map(torch.equal, whole, parts))
+    assert all(map(torch.equal, at_once, parts))
 
 
 def test_a_caption_is_left_out_of_its_own_references():

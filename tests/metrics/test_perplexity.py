@@ -55,9 +55,6 @@ def test_it_is_the_chain_rule_with_the_beginning_of_sentence(model, tokenizer):
     measured = fluency(SENTENCES, model, tokenizer)
     assert measured.perplexity.tolist() == pytest.approx(expected, rel=1e-5, nan_ok=True)
     assert measured.tokens.tolist() == [len(sentence.split()) for sentence in SENTENCES]
-    known = [value for value in expected if not math.isnan(value)]
-    assert measured.mean == pytest.approx(sum(known) / len(known), rel=1e-5)
-    assert measured.median == pytest.approx(sorted(known)[2], rel=1e-5)
 
 
 @settings(max_examples=25, deadline=None)
@@ -133,7 +130,7 @@ def test_what_cannot_be_read_is_refused(model, tokenizer, tmp_path):
 
 def test_no_sentences_have_no_fluency(model, tokenizer):
     empty = fluency([], model, tokenizer)
-    assert empty.perplexity.shape == (0,) and math.isnan(empty.mean) and math.isnan(empty.median)
+    assert empty.perplexity.shape == (0,)
 
 
 def test_the_shipped_model_knows_captions_of_scenes_from_scrambled_ones(tmp_path):
@@ -146,4 +143,4 @@ def test_the_shipped_model_knows_captions_of_scenes_from_scrambled_ones(tmp_path
         scrambled.append(" ".join(words[at] for at in torch.randperm(len(words), generator=order)))
 
     unseen = fluency(captions, "scenes")
-    assert unseen.median < 0.2 * fluency(scrambled, "scenes").median
+    assert unseen.perplexity.median() < 0.2 * fluency(scrambled, "scenes").perplexity.median()

@@ -23,7 +23,6 @@ from itmlab.metrics.statistics import (
     smallest_effect,
     students_t,
     verdict,
-    wilson,
 )
 from tests.refusals import refused
 
@@ -212,13 +211,6 @@ def test_the_ends_solve_wilsons_equation(of, part):
         assert abs(count / of - end) == pytest.approx(distance, abs=1e-6)
 
 
-def test_wilson_of_rows_is_wilson_of_each_and_exact_at_the_ends():
-    shares, cases = np.array([0.0, 0.3, 1.0]), np.array([10, 50, 20])
-    lower, upper = wilson(shares, cases)
-    assert [(float(a), float(b)) for a, b in map(wilson, shares, cases)] == list(zip(lower, upper, strict=True))
-    assert lower[0] == 0 and upper[2] == 1 and (lower < upper).all()
-
-
 @pytest.mark.parametrize("holds", [torch.rand(100, generator=torch.Generator().manual_seed(0)) < 0.7, torch.ones(20)])
 def test_copies_within_an_image_do_not_narrow_a_share(holds):
     images = torch.arange(len(holds))
@@ -274,7 +266,7 @@ def test_an_unknown_claim_is_refused():
 
 
 def by_hand(values):
-    """Holm's procedure as he wrote it: step down while the smallest left passes, at the level of what is left."""
+    """Holm's procedure as he wrote it: step down while the smallest left passes, at the level of those left."""
     corrected = {}
     for level in [at / 1000 for at in range(1, 1001)]:
         left = sorted(range(len(values)), key=values.__getitem__)
