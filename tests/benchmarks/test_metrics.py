@@ -56,13 +56,13 @@ def fields_loop(similarity: np.ndarray, queries: int) -> None:
         np.where(order == caption // CAPTIONS)[0][0]
 
 
-def test_recall_is_ten_times_the_loop(capsys):
+def test_recall_is_twenty_times_the_loop(capsys):
     similarity = torch.rand(IMAGES, IMAGES * CAPTIONS, generator=torch.Generator().manual_seed(0))
     loop, counting = best_of(3, lambda: fields_loop(similarity.numpy(), SAMPLE), lambda: retrieval(similarity))
     loop *= IMAGES / SAMPLE
     with capsys.disabled():
         print(f"\nrecall of 5,000 × 25,000 in both directions: {loop / counting:.0f} times the loop ({loop:.1f} s)")
-    assert loop / counting >= 10
+    assert loop / counting >= 20
 
 
 @pytest.mark.parametrize("tokenise", ["whitespace", "penn"])
