@@ -103,8 +103,8 @@ def _usual_view(method: str) -> str:
     return "pictures" if method in DUAL or method in ("towers", "vit_dual_encoder") else "regions"
 
 
-def _refuse(method: str, what: str, remedy: str) -> ItmlabError:
-    return ItmlabError(f"{method} has no recipe {what}", remedy=remedy)
+def _refuse(method: str, axes: str, remedy: str) -> ItmlabError:
+    return ItmlabError(f"{method} has no recipe {axes}", remedy=remedy)
 
 
 def _of_method(method: str, on: str, start: str, size: str, preset: str) -> Recipe:

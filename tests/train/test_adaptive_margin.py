@@ -37,7 +37,7 @@ def by_loops(
             scores = {column: (anchors[row] @ candidates[column]).item() for column in others}
             farthest = (negatives == "softest") != (fault == "inverted names")
             choices[direction, row] = sorted(others, key=scores.get, reverse=not farthest)[rank]
-    for direction, anchors, own, candidates in sides:
+    for direction, anchors, matches, candidates in sides:
         for row in range(len(anchors)):
             taken = choices[direction, row]
             shifted = (row + 1) % len(anchors) if fault == "misaligned margins" else row
@@ -48,7 +48,7 @@ def by_loops(
                 asked = {"i2t": "t2i", "t2i": "i2t"}[direction] if reading == "printed" else direction
                 other = RELEVANCE[image, pool_captions[choices[asked, row]]]
             margin = min(1.0, ((RELEVANCE[image, caption] - other) / temperature).item())
-            hinge = margin + anchors[row] @ candidates[taken] - anchors[row] @ own[row]
+            hinge = margin + anchors[row] @ candidates[taken] - anchors[row] @ matches[row]
             total.append(hinge.clamp(min=0))
     return weight * sum(total) / len(images)
 
@@ -134,9 +134,9 @@ def test_with_a_memory_negatives_and_their_captions_come_from_it():
             anchor = (images, captions)[side][row]
             scores = (candidates[1 - side] @ anchor).masked_fill(pool[0] == IDS[row], float("inf"))
             taken = scores.argmin()
-            own = RELEVANCE[IDS[row], ROWS[row]]
+            match = RELEVANCE[IDS[row], ROWS[row]]
             other = RELEVANCE[IDS[row], pool[1][taken]] if side == 0 else RELEVANCE[pool[0][taken], ROWS[row]]
-            margin = min(1.0, ((own - other) / 10).item())
+            margin = min(1.0, ((match - other) / 10).item())
             expected = expected + (margin + scores[taken] - anchor @ second[1 - side][row]).clamp(min=0) / 6
     assert loss.item() == pytest.approx(expected.item(), rel=1e-5)
 
@@ -171,4 +171,6 @@ def test_a_run_asks_for_its_matches_and_for_true_negatives(changes, data, tmp_pa
     monkeypatch.setattr(CaptionRelevance, "__call__", listening)
     train(micro("sam", data__epochs=3, **changes), data, tmp_path / "run", progress=False)
     assert len(asked) == 2 * 4  # once in each of 4 steps, two epochs after the warm-up
-    assert all(own.all() and not from_image.any() and not from_caption.any() for own, from_image, from_caption in asked)
+    assert all(
+        of_pair.all() and not from_image.any() and not from_caption.any() for of_pair, from_image, from_caption in asked
+    )

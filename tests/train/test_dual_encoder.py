@@ -187,7 +187,7 @@ def synthesised(monkeypatch):
 def test_negatives_are_synthesised_from_each_picture_once(name, scenes, monkeypatch, synthesised):
     task, batch = task_and_batch(small(name), scenes.split("train"))
     arguments = []
-    monkeypatch.setattr(task, "objective", lambda *given: arguments.append(given) or torch.zeros(()))
+    monkeypatch.setattr(task, "objective", lambda *inputs: arguments.append(inputs) or torch.zeros(()))
     task(batch, epoch=0)
     assert not synthesised and arguments.pop()[3] == (None, None), "not in the warm-up"
     task(batch, epoch=1)

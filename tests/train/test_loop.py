@@ -103,7 +103,7 @@ def test_a_few_steps_give_a_model_already(data, tmp_path):
 
 @contextmanager
 def session(name):
-    """A session of which a default of torch was changed."""
+    """A session in which a default of torch was changed."""
     settings = {
         "random state": lambda: torch.manual_seed(123),
         "float64": lambda: torch.set_default_dtype(torch.float64),
@@ -171,7 +171,9 @@ def test_gradients_of_accumulated_batches_are_their_mean(data, tmp_path, monkeyp
     recipe = micro("triplet", model__dropout=0.0, data__epochs=1, **steady)
     once = train(recipe, data, tmp_path / "once", max_steps=1, progress=False)
     epoch = PairBatches.epoch
-    monkeypatch.setattr(PairBatches, "epoch", lambda *given, **named: (b for b in epoch(*given, **named) for _ in "ab"))
+    monkeypatch.setattr(
+        PairBatches, "epoch", lambda *options, **named: (b for b in epoch(*options, **named) for _ in "ab")
+    )
     twice = train(recipe.replace(data__accumulate=2), data, tmp_path / "twice", max_steps=1, progress=False)
     for first, second in zip(once.model.parameters(), twice.model.parameters(), strict=True):
         torch.testing.assert_close(first, second, atol=1e-6, rtol=1e-5)
@@ -279,7 +281,7 @@ AUGMENTED = {"data__crop": (0.5, 1.0), "data__flip": 0.5, "data__randaugment": (
 @pytest.mark.parametrize("model", [MICRO, OscarDualEncoderConfig(**(parameters(MICRO_TOWER) | {"form": "oscar"}))])
 def test_pictures_are_augmented_in_training_alone_alike_by_any_threads(model, data, tmp_path, monkeypatch):
     augment, changed = Augmentation.__call__, []
-    monkeypatch.setattr(Augmentation, "__call__", lambda *given, **more: changed.append(1) or augment(*given, **more))
+    monkeypatch.setattr(Augmentation, "__call__", lambda *inputs, **more: changed.append(1) or augment(*inputs, **more))
     runs = []
     for cores in (2, 16):  # a worker, and eight
         monkeypatch.setattr("os.cpu_count", lambda cores=cores: cores)

@@ -86,7 +86,7 @@ OSCAR = {"form": "oscar", "region_dimension": 192, "hidden": 16, "layers": 1, "h
 def test_the_tags_of_regions_are_trained_and_scored_with_unless_left_out(kind, tmp_path, tmp_path_factory):
     data = load(images=16, cache=tmp_path_factory.mktemp("scenes"), regions=True)
     bare = copy.copy(data)
-    bare.regions = [one._replace(tags=None) for one in data.regions]
+    bare.regions = [regions._replace(tags=None) for regions in data.regions]
     short = {"data__batch_size": 4, "data__steps": 2, "data__validation": 0}
     recipe = (
         tower("uniter", **short) if kind is CrossEncoderConfig else itmlab.recipe("oscar").replace(**short, start=None)
@@ -96,5 +96,5 @@ def test_the_tags_of_regions_are_trained_and_scored_with_unless_left_out(kind, t
         run = train(recipe.replace(**changes), data, tmp_path / str(len(runs)), progress=False)
         runs.append((run, similarity(run.model, data), similarity(run.model, bare)))
     assert not torch.allclose(*runs[0][1:]) and not torch.allclose(runs[0][1], runs[1][1])
-    for run, found, without in runs[1:]:
-        assert not run.model.config.object_tags and torch.equal(found, without)
+    for run, scores, without in runs[1:]:
+        assert not run.model.config.object_tags and torch.equal(scores, without)
