@@ -3,11 +3,9 @@
 import pytest
 import torch
 
-import itmlab
 from itmlab.samplers import MomentumQueue
 from itmlab.train.loop import train
 from itmlab.train.relevance import CaptionRelevance
-from tests.refusals import refused
 from tests.train.test_objective import IDS, ROWS, Listened, features
 from tests.train.world import micro
 
@@ -106,58 +104,6 @@ def test_it_is_added_to_any_loss(name):
     assert len(chosen) == (24 if plain.chosen is not None else 12)  # the recipe's own choices come first
     if plain.chosen is not None:
         assert chosen[:12].equal(plain.chosen)
-
-
-def test_random_negatives_are_drawn_by_the_recipes_generator_and_are_never_positives():
-    images, captions = features(0)
-    settings = {"negatives": "random", "with_triplet": False}
-    sampler = objective(adaptive_margin=settings)
-    draws = [sampler(images, captions, IDS, ROWS, None, epoch=1).chosen for _ in range(30)]
-    again = objective(adaptive_margin=settings)(images, captions, IDS, ROWS, None, epoch=1).chosen
-    assert again.equal(draws[0]) and any(not draw.equal(draws[0]) for draw in draws)
-    assert all((IDS[draw.view(2, 6)] != IDS).all() for draw in draws)
-
-
-def test_with_a_memory_negatives_and_their_captions_come_from_it():
-    """After the first epoch the pool is the batch's momentum features and the queue, and so is what φ is asked of."""
-    memory = objective("hardest_memory", adaptive_margin={"with_triplet": False})
-    (images, captions), first, second = features(0), features(1), features(2)
-    memory(images, captions, IDS, ROWS, first, epoch=0)
-    old_images, old_captions = IDS + 20, ROWS - 9
-    memory.memory.image_ids[:6], memory.memory.caption_ids[:6] = old_images, old_captions
-    loss = memory(images, captions, IDS, ROWS, second, epoch=1).loss
-    pool = torch.cat([IDS, old_images]), torch.cat([ROWS, old_captions])
-    candidates = [torch.cat([second[side], first[side]]).detach() for side in (0, 1)]
-    expected = 0
-    for side in (0, 1):  # anchors against the pool, one direction at a time
-        for row in range(6):
-            anchor = (images, captions)[side][row]
-            scores = (candidates[1 - side] @ anchor).masked_fill(pool[0] == IDS[row], float("inf"))
-            taken = scores.argmin()
-            match = RELEVANCE[IDS[row], ROWS[row]]
-            other = RELEVANCE[IDS[row], pool[1][taken]] if side == 0 else RELEVANCE[pool[0][taken], ROWS[row]]
-            margin = min(1.0, ((match - other) / 10).item())
-            expected = expected + (margin + scores[taken] - anchor @ second[1 - side][row]).clamp(min=0) / 6
-    assert loss.item() == pytest.approx(expected.item(), rel=1e-5)
-
-
-def test_warm_up_has_no_adaptive_margin():
-    recipe = micro("sam")
-    images, captions = features(0)
-    warm = Listened(recipe, None, torch.Generator(), relevance=relevance)(images, captions, IDS, ROWS, None, epoch=0)
-    plain = Listened(micro("triplet"), None, torch.Generator())(images, captions, IDS, ROWS, None, epoch=0)
-    assert warm.loss.equal(plain.loss) and warm.chosen is None
-
-
-def test_settings_are_checked():
-    for changes, words in (
-        ({"adaptive_margin__temperature": 0}, "temperature"),
-        ({"adaptive_margin__negatives": "softes"}, "did you mean softest"),
-        ({"adaptive_margin__tau": 3}, "unknown field adaptive_margin.tau"),
-        ({"adaptive_margin__rank": -1}, "rank"),
-        ({"adaptive_margin": {"preset": "released", "reading": "printed"}}, "reading"),
-    ):
-        refused(words, itmlab.recipe("sam").replace, **changes)
 
 
 @pytest.mark.parametrize("changes", [{}, {"memory": {"length": 20, "momentum": 0.9}}])

@@ -24,18 +24,6 @@ def test_they_are_different_and_of_other_images_and_as_many_as_there_are(owners,
             assert all(owners[column] != owners[row] for column in taken)
 
 
-def test_each_is_drawn_in_proportion_to_how_near_it_comes() -> None:
-    near = torch.tensor([[9.0, 1.0, 0.0, -1.0]]).expand(4, 4).contiguous()
-    positives, generator = torch.eye(4, dtype=torch.bool), torch.Generator().manual_seed(0)
-    drawn = torch.stack([negatives_in_batch(near, positives, 1, generator=generator)[0][0, 0] for _ in range(600)])
-    shares = torch.bincount(drawn, minlength=4) / 600
-    torch.testing.assert_close(shares[1:], near[0, 1:].softmax(0), atol=0.06, rtol=0)
-    assert shares[0] == 0
-    of_columns = torch.stack([negatives_in_batch(near, positives, 1, generator=generator)[1][1, 0] for _ in range(600)])
-    shares = torch.bincount(of_columns, minlength=4) / 600  # a column holds one number: all alike
-    torch.testing.assert_close(shares[[0, 2, 3]], torch.full((3,), 1 / 3), atol=0.06, rtol=0)
-
-
 @pytest.mark.parametrize("top_k", [1, 2])
 def test_the_matching_of_a_step_is_with_those_drawn(top_k, data, monkeypatch) -> None:
     training = data.split("train")
