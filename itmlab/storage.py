@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, TypeVar
+from typing import IO, Any, BinaryIO, Literal, TypeVar
 
 from .errors import ItmlabError, UnusablePath
 
@@ -166,11 +166,20 @@ def ordinary(path: str | Path, *, remedy: str | None = None) -> Path:
     return path
 
 
-def read_bytes(path: str | Path, *, remedy: str | None = None) -> bytes:
-    """Return the content of a regular file. One that is missing, unreadable or too large is an ItmlabError."""
-    with usable(path), open(ordinary(path, remedy=remedy), "rb") as file:
-        content = file.read(LARGEST_READ + 1)
-    if len(content) > LARGEST_READ:
+def read_bytes(
+    path: str | Path, *, remedy: str | None = None, opened: Callable[[Path, str], IO[bytes]] = open
+) -> bytes:
+    """Return the content of a regular file. One that is missing, unreadable or too large is an ItmlabError.
+
+    Args:
+        path: the file.
+        remedy: what to do if it cannot be read.
+        opened: opens the file; `gzip.open` unpacks it.
+    """
+    with usable(path), opened(ordinary(path, remedy=remedy), "rb") as file:
+        too_large = os.path.getsize(path) > LARGEST_READ
+        content = b"" if too_large else file.read(LARGEST_READ + 1)
+    if too_large or len(content) > LARGEST_READ:
         raise ItmlabError(f"more than {LARGEST_READ:,} bytes", where=str(path), remedy=remedy)
     return content
 

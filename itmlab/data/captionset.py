@@ -11,7 +11,8 @@ from jaxtyping import Bool, Int64
 from PIL import Image
 from torch import Tensor
 
-from ..errors import ItmlabError
+from ..errors import ItmlabError, printable
+from ..session import usual_defaults
 from .faults import Fault, one_line
 from .identity import content_groups, digest_of, digests, numbered
 from .pictures import NoPictures, view
@@ -46,6 +47,7 @@ class CaptionSet:
     (['blue'], [['blue'], ['red', 'a red one']])
     """
 
+    @usual_defaults()
     def __init__(
         self,
         *,
@@ -100,7 +102,7 @@ class CaptionSet:
 
     def __repr__(self) -> str:
         splits = ", ".join(f"{name} {len(indices)}" for name, indices in self.splits.items())
-        return f"CaptionSet({self.name}: {len(self)} images, {len(self.captions)} captions; {splits})"
+        return printable(f"CaptionSet({self.name}: {len(self)} images, {len(self.captions)} captions; {splits})")
 
     @cached_property
     def captions_of_image(self) -> list[Int64[Tensor, "n"]]:
@@ -126,7 +128,7 @@ class CaptionSet:
     def matches(
         self, images: Int64[Tensor, "n"] | None = None, captions: Int64[Tensor, "m"] | None = None
     ) -> Bool[Tensor, "n m"]:
-        """Return which of these captions are not negatives of which of these images.
+        """Return whether each of these captions belongs to each of these images.
 
         These are `positives`, and captions that are equal word for word to a caption of the image.
 
@@ -148,6 +150,7 @@ class CaptionSet:
             mask |= column[:, None] == texts
         return mask
 
+    @usual_defaults()
     def _identity_tables(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Return the group of each image, of each caption's image and of each caption, and what groups share.
 
@@ -169,7 +172,7 @@ class CaptionSet:
     def image_groups(self) -> Int64[Tensor, "image"]:
         """A number for each image, in order of first occurrence: images of equal content have the same number.
 
-        The content is the bytes of the picture, or the features where there are no pictures.
+        The content is the bytes of the picture, or the features of a set without pictures.
         """
         without_pictures = isinstance(self.images, NoPictures) and self.regions is not None
         return content_groups(self.regions if without_pictures else self.images)
@@ -197,6 +200,7 @@ class CaptionSet:
             raise ItmlabError(f"there is no split {name!r}", where=self.name, remedy=f"the splits are: {known}")
         return self.select(self.splits[name])
 
+    @usual_defaults()
     def select(self, image_indices: Int64[Tensor, "n"] | Sequence[int]) -> "CaptionSet":
         """Return these images in this order with their captions, renumbered; splits, world and regions follow."""
         chosen = torch.as_tensor(image_indices, dtype=torch.int64)
@@ -220,6 +224,7 @@ class CaptionSet:
             skipped=self.skipped,
         )
 
+    @usual_defaults()
     def reduced(self, share: float, seed: int = 0) -> "CaptionSet":
         """Return a set with only a share of the training images (of all images if there are no splits).
 

@@ -171,14 +171,14 @@ def _check_cards(folder: Path) -> None:
                 _check_inside(folder, path)
 
 
-def _texts_in(value: Any, seen: set[int]) -> Iterator[str]:
+def _texts_in(value: Any, visited: set[int]) -> Iterator[str]:
     """Yield every text in a structure, looking into each part once."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, dict | list) and id(value) not in seen:
-        seen.add(id(value))
+    elif isinstance(value, dict | list) and id(value) not in visited:
+        visited.add(id(value))
         for part in value.values() if isinstance(value, dict) else value:
-            yield from _texts_in(part, seen)
+            yield from _texts_in(part, visited)
 
 
 def _table(data: "Dataset | DatasetDict") -> tuple["Dataset", list[tuple[str | None, int]], str]:

@@ -71,8 +71,8 @@ def _parts(item: Any) -> Iterator[bytes]:
 
 def digests(items: Sequence[Any]) -> list[bytes]:
     """Return the digest of every item. A collection that stores its items encoded has a method `digests` of its own."""
-    own = getattr(items, "digests", None)
-    return [digest_of(item) for item in items] if own is None else own()
+    stored_digests = getattr(items, "digests", None)
+    return [digest_of(item) for item in items] if stored_digests is None else stored_digests()
 
 
 def content_groups(items: Sequence[Any]) -> Int64[Tensor, "item"]:
@@ -97,4 +97,4 @@ def content_groups(items: Sequence[Any]) -> Int64[Tensor, "item"]:
 def numbered(keys: Sequence[Any]) -> Int64[Tensor, "item"]:
     """Return a number for every key, in order of first occurrence: equal keys have the same number."""
     numbers: dict[Any, int] = {}
-    return torch.tensor([numbers.setdefault(key, len(numbers)) for key in keys], dtype=torch.int64)
+    return torch.tensor([numbers.setdefault(key, len(numbers)) for key in keys], dtype=torch.int64, device="cpu")

@@ -217,7 +217,7 @@ def read_folder(
     table = Path(captions) if captions is not None else _table(root)
     if table is None:
         remedy = "write one with the columns image and caption, or name it with captions="
-        raise ItmlabError("there is no captions.jsonl or captions.csv", where=str(root), remedy=remedy)
+        raise ItmlabError("neither captions.jsonl nor captions.csv is there", where=str(root), remedy=remedy)
     folder = _folder(root, images, ("images",))
     entries = read_captions(table, faults, partial(locate, folder))
     named = {entry.source for entry in entries}
@@ -298,8 +298,8 @@ def _table_row(path: Path, number: int, row: dict[str, Any]) -> tuple[str, Entry
     captions = [Caption(text, _text(name), number) for text, name in zip(texts, ids, strict=True)]
     image_id = str(image) if row.get("image_id") in (None, "") else str(row["image_id"])
     split = (_text(row.get("split")) or "").strip() or None
-    own = image_id != str(image)
-    return str(image), Entry(str(path), number, image_id, captions=captions, split=split, has_own_id=own)
+    has_own_id = image_id != str(image)
+    return str(image), Entry(str(path), number, image_id, captions=captions, split=split, has_own_id=has_own_id)
 
 
 def _json_list(value: Any, column: str) -> list[Any]:
@@ -329,7 +329,7 @@ def _folder(root: Path, images: str | Path | None, names: Sequence[str]) -> Path
         return Path(images)
     name = next((name for name in names if (root / name).is_dir()), None)
     if name is None:
-        message = f"there is no folder of pictures ({' or '.join(names)})"
+        message = f"no folder of pictures ({' or '.join(names)})"
         raise ItmlabError(message, where=str(root), remedy="name it with images=")
     return inside(root, name, remedy="name the folder of the pictures with images=")
 

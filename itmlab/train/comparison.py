@@ -77,6 +77,14 @@ def compare(
         folds: number of consecutive blocks of images, each ranked by itself (COCO 1K: 5 of 1,000), and pooled.
         jobs: runs to train at a time, each with its share of the cores; None for as many as there are cores.
         progress: whether to show progress.
+
+    Returns:
+        The comparison: a table, differences to the baseline with intervals, tests, verdicts and power.
+
+    Raises:
+        ItmlabError: before training, for recipes of equal names, an unknown baseline or split, or a split that is too
+            small; later as `train`.
+        Interrupted: after Ctrl-C, SIGTERM or a hang-up, with the number of runs that are trained.
     """
     labelled = _labelled(recipes)
     options = {"split": split, "relevance": relevance, "truth": truth, "metrics": metrics, "folds": folds}
@@ -96,9 +104,20 @@ def trained(
     jobs: int | None = None,
     progress: bool = True,
 ) -> dict[str, list[Run]]:
-    """The runs of each recipe by label, one per seed, as `compare` trains them.
+    """Train each recipe with each seed, as `compare` does, without comparing them.
 
     Use it to compare on other images than those of `data`: `compare_runs(trained(…), other)`.
+
+    Args:
+        recipes: recipes with different names, or recipes by label.
+        data: the data set to train on.
+        seeds: the seeds, or their number.
+        run_root: directory of the runs.
+        jobs: runs to train at a time.
+        progress: whether to show progress.
+
+    Returns:
+        The runs by label, one per seed.
     """
     labelled = _labelled(recipes)
     seeds = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
@@ -160,9 +179,19 @@ def compare_runs(
     folds: int = 1,
     progress: bool = True,
 ) -> "Comparison":
-    """Compare trained runs, by label as many with the same seeds; arguments as those of `compare`.
+    """Compare trained runs.
 
     An `ensemble` counts as a run with the seed of its first run. Each model is in memory only while its run is scored.
+
+    Args:
+        runs: by label as many runs, with the same seeds.
+        data: the data set to compare on.
+        baseline: the label that the others are compared with; the first by default.
+        split: the split to compare on.
+        relevance: as for `compare`; `truth`, `metrics`, `folds` and `progress` too.
+
+    Returns:
+        The comparison.
 
     Raises:
         ItmlabError: labels with other seeds, a run that is given twice under one label, or a split that is too small.
@@ -236,15 +265,13 @@ def _galleries(data: CaptionSet, relevance: Kind | None, truth: bool, folds: int
 def _measures_of(
     run: Run | Ensemble, held_out: CaptionSet, galleries: Sequence[Gallery], metrics: Metrics
 ) -> dict[str, Float[ndarray, "2 image"]]:
-    """As `measures_by_image`, over all galleries, and the user's own metrics."""
+    """The measures of `measures_by_image` over all galleries, and the custom metrics."""
     parts = [measures_by_image(run.similarity(gallery.data), *gallery) for gallery in galleries]
     measures = {name: torch.cat([part[name] for part in parts], dim=1).numpy() for name in parts[0]}
     for name, metric in metrics.items():
         values = np.asarray(metric(run, held_out), dtype=float)
         if values.shape != (len(held_out),):
-            message = (
-                f"metric {name!r} gave shape {values.shape}, wanted a number for each of the {len(held_out)} images"
-            )
+            message = f"metric {name!r} gave shape {values.shape}, expected a number for each of {len(held_out)} images"
             raise ItmlabError(message, where=str(run.directory), remedy="NaN for an image that has none")
         known = np.isfinite(values)
         measures[name] = np.stack([np.where(known, values, 0.0) / 100, known])
@@ -262,7 +289,7 @@ def check_split(
         raise ItmlabError(f"there is a measure {taken[0]!r} already", remedy="give your own metric another name")
 
 
-# What was found.
+# The comparison.
 
 
 def in_words(difference: Interval) -> str:
@@ -313,7 +340,7 @@ def share_of_oracle(kind: str) -> str:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What `compare` found.
+    """The result of `compare`: what every recipe reaches on every image, and what follows from it.
 
     Intervals are 95 % intervals of Student's t over seeds with images resampled inside, an image together with its
     captions (`metrics.statistics.seed_mean`). Differences are paired: by seed, and by the images that are drawn. With

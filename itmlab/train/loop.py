@@ -17,7 +17,7 @@ from tqdm.auto import tqdm
 
 from ..data.batches import Batch, PairBatches
 from ..data.captionset import CaptionSet
-from ..errors import ItmlabError
+from ..errors import ItmlabError, printable
 from ..fields import check
 from ..models.base import WEIGHTS_FILE
 from ..models.photographs import as_seen_by
@@ -134,7 +134,7 @@ def run_training(
     on_cpu = state.accelerator.device.type == "cpu"
     task.total_steps = total_steps
     task.prepare(shown=shown)
-    with tqdm(total=last_step, initial=position.step, desc=recipe.name, disable=not shown) as bar:
+    with tqdm(total=last_step, initial=position.step, desc=printable(recipe.name), disable=not shown) as bar:
         for epoch in range(position.epoch, epochs):
             if position.batch == 0:  # otherwise the epoch is resumed, and `restore` has started it
                 task.start_epoch(epoch)

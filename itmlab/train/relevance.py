@@ -14,7 +14,7 @@ from torch import Tensor
 from tqdm.auto import tqdm
 
 from ..data.captionset import CaptionSet
-from ..errors import ItmlabError
+from ..errors import ItmlabError, printable
 from ..metrics.cider import Cider, SentenceVectors, pair_scores
 from ..metrics.spice import Spice
 from ..metrics.words import Tokenise
@@ -125,7 +125,7 @@ class CaptionTruth:
         labels = _read(path)
         if labels is None:
             parts = torch.arange(len(data)).split(IMAGES_PER_BLOCK)
-            bar = tqdm(parts, desc=f"{data.name}: truth of all pairs (cached)", disable=not progress)
+            bar = tqdm(parts, desc=f"{printable(data.name)}: truth of all pairs (cached)", disable=not progress)
             labels = vstack([csr_array(data.world.truth(images).numpy()) for images in bar], format="csr")
             keep(path, lambda file: save_npz(file, labels))
         self._by_caption = labels.T.tocsr()

@@ -15,14 +15,14 @@ from PIL import Image
 from torch import Tensor, nn
 
 from ..data.captionset import CaptionSet
-from ..errors import ItmlabError
+from ..errors import ItmlabError, printable
 from ..models import load_model
 from ..session import usual_defaults
 from ..storage import inside, read_json, sync_directory, usable, write_bytes
 from .checkpoint import CHECKPOINT_FILE, read_json_lines, shipped_directory, shipped_names
 from .recipes import Recipe
-from .scores import CUTOFFS, Protocol, evaluate, similarity
-from .search import Hits, Index, Kind
+from .scores import CUTOFFS, Protocol, Side, evaluate, similarity
+from .search import Hits, Index
 
 MANY_PAIRS = 100_000  # half a minute of a small cross-encoder
 MOST_INDICES = 4  # data sets whose features a run keeps for searches
@@ -98,7 +98,7 @@ class Run(Evaluated):
         self._indices: dict[str, Index] = {}
 
     def __repr__(self) -> str:
-        return f"Run({self.recipe.name}, {self.recipe.size}, {self._named})"
+        return printable(f"Run({self.recipe.name}, {self.recipe.size}, {self._named})")
 
     @property
     def members(self) -> "list[Run]":
@@ -186,7 +186,7 @@ class Run(Evaluated):
         return similarity(self.model, data, progress=len(data) * len(data.captions) > MANY_PAIRS)
 
     @usual_defaults()
-    def search(self, query: str | Image.Image | Path, k: int = 5, *, data: CaptionSet, of: Kind | None = None) -> Hits:
+    def search(self, query: str | Image.Image | Path, k: int = 5, *, data: CaptionSet, of: Side | None = None) -> Hits:
         """Find the `k` best images of `data` for a sentence, or captions for a picture.
 
         The features of the last few data sets are kept, by the content of the data.

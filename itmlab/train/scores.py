@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 import psutil
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from safetensors.torch import save
 from torch import Tensor, nn
 from tqdm.auto import tqdm
@@ -34,6 +34,7 @@ RELEVANCES = ("cider", "spice")
 PROTOCOLS = ("field", "corrected")
 Kind = Literal["cider", "spice"]
 Protocol = Literal["field", "corrected"]
+Side = Literal["images", "captions"]
 Between = Callable[[], None]
 Features = Float[Tensor, "n dimension"]
 
@@ -72,7 +73,7 @@ def evaluate(
     """
     check_pools(data, ks, folds=folds, relevance=relevance, truth=truth, protocol=protocol)
     scores = similarity(run, data, between=between) if isinstance(run, nn.Module) else run.similarity(data)
-    positives = positives_of(data, protocol)
+    positives = data.positives if protocol == "field" else data.matches()
     table = metrics.retrieval(scores, positives, ks=ks, folds=folds)
     if truth:
         table["truth"] = metrics.truth_retrieval(scores, data.world.truth(), positives, ks=ks, folds=folds)
@@ -81,11 +82,6 @@ def evaluate(
         semantic = metrics.semantic_retrieval(scores, gains, positives, ks=ks, relevant=max(ks), folds=folds)
         table["semantic"] = {"relevance": relevance, **semantic}
     return table
-
-
-def positives_of(data: CaptionSet, protocol: Protocol) -> Bool[Tensor, "image caption"]:
-    """The pairs that count as right by a protocol of `evaluate`."""
-    return data.positives if protocol == "field" else data.matches()
 
 
 def check_pools(
@@ -173,12 +169,12 @@ def similarity(
     require_memory(data, 4)
     shows = progress and not has_one_feature(model)
     with evaluating(model), tqdm(total=len(data), desc="scoring", unit="image", disable=not shows) as bar:
-        images, captions = looked_at(model, data), caption_side(model, data.captions, between)
+        images, captions = looked_at(model, data), side_of(model, data.captions, "captions", between)
         if has_one_feature(model):
-            return model.similarity(image_side(model, images, between), captions)
+            return model.similarity(side_of(model, images, "images", between), captions)
         parts = prepared_images(model, images)
         if model.encodes_apart:
-            features = image_side(model, images, between)
+            features = side_of(model, images, "images", between)
             parts = (features.take(rows) for rows in torch.arange(len(data)).split(IMAGES_AT_A_TIME))
         scores = []
         for part in paused(parts, between):
@@ -200,38 +196,27 @@ def has_one_feature(model: Model) -> bool:
 
 @torch.no_grad()
 def compared(model: Model, images: Any, captions: Any) -> Float[Tensor, "image caption"]:
-    """The scores of the results of `image_side` and `caption_side`, on the CPU."""
+    """The scores of two results of `side_of`, on the CPU."""
     parts = images if isinstance(images, list) else [images]
     return torch.cat([model.similarity(part, captions).float().cpu() for part in parts])
 
 
 @torch.no_grad()
-def image_side(model: Model, images: Sequence[Any], between: Between = nothing) -> Any:
-    """All images as a model compares them: features, features and parts, or prepared images, a few at a time."""
-    if not model.encodes_apart:
-        return list(paused(prepared_images(model, images), between))
-    encode = _pooled if has_one_feature(model) else encoded
-    return encode(model, images, "images", between)
+def side_of(model: Model, items: Sequence[Any], of: Side, between: Between = nothing) -> Any:
+    """All images or captions as a model compares them: features, features and parts, or prepared inputs."""
+    if model.encodes_apart:
+        parts = _encodings(model, items, of, between)
+        return _pooled(parts) if has_one_feature(model) else joined(list(parts))
+    return list(paused(prepared_images(model, items), between)) if of == "images" else model.prepare_captions(items)
 
 
-@torch.no_grad()
-def caption_side(model: Model, captions: Sequence[str], between: Between = nothing) -> Any:
-    """All captions as a model compares them."""
-    if not model.encodes_apart:
-        return model.prepare_captions(captions)
-    encode = _pooled if has_one_feature(model) else encoded
-    return encode(model, captions, "captions", between)
-
-
-@torch.no_grad()
-def encoded(model: nn.Module, items: Sequence[Any], of: str, between: Between = nothing) -> Encoded:
-    """Features and parts of all items, "images" or "captions", where the model is, ready to be compared many times."""
-    return joined(list(_encodings(model, items, of, between)))
-
-
-def _encodings(model: nn.Module, items: Sequence[Any], of: str, between: Between) -> Iterator[Encoded]:
+def _encodings(model: nn.Module, items: Sequence[Any], of: Side, between: Between) -> Iterator[Encoded]:
     prepare, encode = getattr(model, f"prepare_{of}"), getattr(model, f"encode_{of}")
     return (encode(on_device(model, prepare(part))) for part in paused(chunks(items), between))
+
+
+def _pooled(parts: Iterable[Encoded]) -> Features:
+    return torch.cat([part.pooled.float().cpu() for part in parts])
 
 
 def paused(parts: Iterable[Any], between: Between) -> Iterator[Any]:
@@ -277,20 +262,17 @@ def embed(model: nn.Module, data: CaptionSet, *, between: Between = nothing) -> 
 
 
 @usual_defaults()
-def embed_images(model: nn.Module, images: Any, *, between: Between = nothing) -> Features:
+@torch.no_grad()
+def embed_images(model: nn.Module, images: Sequence[Any], *, between: Between = nothing) -> Features:
     """Unit-length features of a sequence of images, on the CPU."""
-    return _pooled(model, images, "images", between)
+    return _pooled(_encodings(model, images, "images", between))
 
 
 @usual_defaults()
-def embed_captions(model: nn.Module, captions: list[str], *, between: Between = nothing) -> Features:
-    """Unit-length features of captions, on the CPU."""
-    return _pooled(model, captions, "captions", between)
-
-
 @torch.no_grad()
-def _pooled(model: nn.Module, items: Any, of: str, between: Between) -> Features:
-    return torch.cat([part.pooled.float().cpu() for part in _encodings(model, items, of, between)])
+def embed_captions(model: nn.Module, captions: Sequence[str], *, between: Between = nothing) -> Features:
+    """Unit-length features of captions, on the CPU."""
+    return _pooled(_encodings(model, captions, "captions", between))
 
 
 FEATURES = "itmlab_features"  # in the metadata of a file of features; nothing else is overwritten

@@ -5,7 +5,7 @@ import html
 import io
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int64
@@ -17,9 +17,7 @@ from ..data.faults import one_line
 from ..data.pictures import read_image
 from ..errors import ItmlabError
 from ..models.pairs import looked_at
-from .scores import caption_side, compared, has_one_feature, image_side
-
-Kind = Literal["images", "captions"]
+from .scores import Side, compared, has_one_feature, side_of
 
 
 def largest(scores: Float[Tensor, "query item"], k: int) -> tuple[Float[Tensor, "query k"], Int64[Tensor, "query k"]]:
@@ -42,9 +40,9 @@ class Index:
 
     def __init__(self, model: nn.Module, data: CaptionSet):
         self.model, self.data = model, data
-        self._sides: dict[Kind, Any] = {}
+        self._sides: dict[Side, Any] = {}
 
-    def search(self, query: str | Image.Image | Path, k: int = 5, of: Kind | None = None) -> "Hits":
+    def search(self, query: str | Image.Image | Path, k: int = 5, of: Side | None = None) -> "Hits":
         """Find the best matches of a query, best first, ties in the order of the data.
 
         Args:
@@ -70,18 +68,17 @@ class Index:
         if not is_sentence and not self.model.takes_pictures:
             raise ItmlabError("this model reads regions, and a picture has none", remedy="search by a sentence")
         side = self._side(of)
-        query_side = caption_side(self.model, [query]) if is_sentence else image_side(self.model, [query])
+        query_side = side_of(self.model, [query], "captions" if is_sentence else "images")
         with torch.no_grad():
             images, captions = (side, query_side) if of == "images" else (query_side, side)
             scores = compared(self.model, images, captions)
         best, places = largest(scores.T if of == "images" else scores, k)
         return Hits(query, of, best[0].tolist(), places[0].tolist(), self.data)
 
-    def _side(self, of: Kind) -> Any:
+    def _side(self, of: Side) -> Any:
         if of not in self._sides:
-            is_images = of == "images"
-            items = looked_at(self.model, self.data) if is_images else self.data.captions
-            self._sides[of] = (image_side if is_images else caption_side)(self.model, items)
+            items = looked_at(self.model, self.data) if of == "images" else self.data.captions
+            self._sides[of] = side_of(self.model, items, of)
         return self._sides[of]
 
 
@@ -101,7 +98,7 @@ class Hits:
     """
 
     query: str | Image.Image
-    of: Kind
+    of: Side
     scores: list[float]
     places: list[int]
     data: CaptionSet = field(repr=False)

@@ -90,12 +90,12 @@ def test_faults_name_split_and_row_of_a_data_set():
     good = datasets.Dataset.from_dict({"image": [photograph()], "caption": [""]}).cast(features)
     with pytest.raises(ItmlabError) as caught:
         load("hub", dataset=datasets.DatasetDict({"train": bad, "test": good}))
-    found = {(fault.file, fault.row): fault.what for fault in caught.value.faults}
-    assert "zero bytes" in found["hub/train", 0]
-    assert "without an image" in found["hub/train", 1]
-    assert "not a picture" in found["hub/train", 2]
-    assert "no such picture" in found["hub/train", 3]
-    assert ("hub/test", 0) in found
+    reasons = {(fault.file, fault.row): fault.what for fault in caught.value.faults}
+    assert "zero bytes" in reasons["hub/train", 0]
+    assert "without an image" in reasons["hub/train", 1]
+    assert "not a picture" in reasons["hub/train", 2]
+    assert "no such picture" in reasons["hub/train", 3]
+    assert ("hub/test", 0) in reasons
 
 
 @pytest.mark.parametrize("kind", ["csv", "json", "parquet"])
@@ -116,7 +116,7 @@ def test_pictures_named_by_a_table_are_those_of_its_folder(tmp_path, monkeypatch
 OUTSIDE = (
     "../outside.parquet",
     "ABSOLUTE",
-    "hf://datasets/somebody/data/x.parquet",
+    "hf://datasets/user/data/x.parquet",
     "zip://x.csv::../a.zip",
     "link.parquet",
 )

@@ -49,8 +49,8 @@ def test_tags_by_name(tmp_path, data, folder, monkeypatch):
     assert sum(map(len, rows)) > 20 and all(negative.score is not None for row in rows for negative in row)
     monkeypatch.setattr(checkpoint, "HOME", tmp_path / "pretrained")
     refused("no shipped run", write_negatives, data, tmp_path / "y.jsonl", "tags")
-    CrossEncoder.load(folder).save(tmp_path / "pretrained" / "tags")
     itmlab.recipe("tags").save(tmp_path / "pretrained" / "tags" / "recipe.json")
+    CrossEncoder.load(folder).save(tmp_path / "pretrained" / "tags")
     assert "model=tags" in written(data, tmp_path / "y.jsonl", "tags", **options)[1]
 
 
@@ -99,7 +99,7 @@ def test_rules_are_scored_by_a_model_and_a_language_model(tmp_path, data, folder
         beginning=0,
     )
     monkeypatch.setattr(
-        sys.modules["itmlab.metrics.perplexity"], "causal_model", lambda name, *_: {"50": uniform}[name]
+        sys.modules["itmlab.metrics.perplexity"], "causal_model", lambda name, *_: {"50": uniform}.get(name, name)
     )
     options = {"model": folder, "options": {"number": 2}}
     rows, made_by = written(data, tmp_path / "x.jsonl", **options)

@@ -81,9 +81,8 @@ SCENE = ["a dog runs", "the dog runs fast", "a cat on a mat", "one cat sits", "t
 
 def test_document_frequencies_are_those_of_what_is_trained_on():
     data = caption_set(SCENE, [0, 0, 1, 1, 2, 2], 3)
-    of_all, of_part = (
-        CaptionRelevance(some)(torch.arange(4), torch.zeros(4).long()) for some in (data, data.select([0, 1]))
-    )
+    pairs = torch.arange(4), torch.zeros(4).long()
+    of_all, of_part = CaptionRelevance(data)(*pairs), CaptionRelevance(data.select([0, 1]))(*pairs)
     assert not of_part.equal(of_all)
 
 

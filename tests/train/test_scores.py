@@ -13,14 +13,12 @@ from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError
 from itmlab.metrics import cider_matrix, recall, retrieval, spice_matrix, truth_retrieval
 from itmlab.metrics.semantic import ncs, semantic_retrieval
-from itmlab.models import LateInteractionConfig, build_model
 from itmlab.scenes import load
 from itmlab.train import scores
 from itmlab.train.comparison import compare
 from itmlab.train.mining import mine
 from itmlab.train.run import ensemble
-from itmlab.train.scores import encoded, evaluate, relevance_matrix, similarity, write_embeddings
-from itmlab.train.search import Index
+from itmlab.train.scores import evaluate, relevance_matrix, similarity, write_embeddings
 from tests.plain_model import PlainModel
 from tests.refusals import refused
 from tests.train.world import micro
@@ -207,26 +205,3 @@ class Scored:
 
     def similarity(self, data):
         return self.matrix
-
-
-def test_what_sgraf_makes_of_one_item_alone_is_made_once(tmp_path, monkeypatch):
-    data = load(images=120, cache=tmp_path, regions=True)
-    model = build_model(LateInteractionConfig.tiny("saf"), data.captions, seed=0).eval()
-    counted = {"images": 0, "captions": 0}
-    for of, attention in (("images", model.matcher.of_images), ("captions", model.matcher.of_captions)):
-        once = attention.forward
-
-        def forward(local, mask, of=of, once=once):
-            counted[of] += len(local)
-            return once(local, mask)
-
-        monkeypatch.setattr(attention, "forward", forward)
-    scores = similarity(model, data)  # in three parts, for interruptions
-    assert counted == {"images": len(data), "captions": len(data.captions)}
-    some = encoded(model, [data.regions[i] for i in range(3)], "images"), encoded(model, data.captions[:4], "captions")
-    torch.testing.assert_close(model.similarity(*some), scores[:3, :4])
-    before = dict(counted)
-    index = Index(model, data)
-    for sentence in data.captions[:3]:
-        index.search(sentence, 2, "images")
-    assert (counted["images"], counted["captions"]) == (before["images"] + len(data), before["captions"] + 3)
