@@ -94,14 +94,14 @@ def test_the_picture_is_upright_whatever_its_orientation_tag(kind, orientation):
 
 
 def test_large_pictures_are_read_at_half_their_sides(monkeypatch):
-    monkeypatch.setattr(pictures, "SEEN", 2**16)
-    picture = photograph(size=(64, 48)).resize((256, 256))
+    monkeypatch.setattr(pictures, "SEEN", 2**18)
+    picture = photograph(size=(64, 48)).resize((512, 512))
     assert read_image(encoded(picture, "PNG")).tobytes() == picture.tobytes()
-    picture = picture.resize((400, 300))
+    picture = picture.resize((1000, 750))
     for kind in ("JPEG", "PNG"):
         shown = read_image(encoded(picture, kind))
-        assert shown.size == (200, 150)
-        assert np.abs(np.asarray(shown).astype(int) - np.asarray(picture.reduce(2)).astype(int)).max() <= 12
+        assert shown.size == (500, 375)
+        assert np.abs(np.asarray(shown).astype(int) - np.asarray(picture.reduce(2)).astype(int)).max() <= 16
 
 
 @pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")

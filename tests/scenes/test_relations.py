@@ -84,6 +84,6 @@ def test_a_deed_is_true_where_it_was_composed_and_false_of_others(deed, who, thi
     apart = facts(person, Entity(thing, 0.85, 0.9, 0.3))
     assert entails(apart, says(who, thing, link=deed)) == FALSE
     _, participle, past = relations()[deed].forms
-    sentences = [f"A {who} is {participle} a {what}.", f"A {what} is being {past} by a {who}."]
+    sentences = [f"A {who} is {participle} a {thing}.", f"A {thing} is being {past} by a {who}."]
     for sentence in parsed(sentences[: 1 if " " in deed else 2], cache=False):
         assert sentence.truth_label(entails(scene, sentence.graph)) == TRUE
