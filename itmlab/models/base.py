@@ -108,7 +108,13 @@ class Model(nn.Module):
     def similarity(
         self, images: Encoded | Tensor, captions: Encoded | Tensor, *, chunk: int = 1024
     ) -> Float[Tensor, "image caption"]:
-        """Return the cosine of every image with every caption, from encoded sides or their pooled features."""
+        """Return the cosine of every image with every caption.
+
+        Args:
+            images: encoded images, or their pooled features.
+            captions: encoded captions, or their pooled features.
+            chunk: how many images are compared at a time.
+        """
         pooled = [side.pooled if isinstance(side, Encoded) else side for side in (images, captions)]
         return cosine_similarity(*pooled, chunk=chunk)
 
@@ -344,7 +350,16 @@ def _bytes_of(content: Any) -> int:
 
 
 def fill(model: nn.Module, weights: dict[str, Tensor], where: str) -> None:
-    """Put `weights` into `model`; missing, unexpected, misshapen, mistyped or infinite ones are one ItmlabError."""
+    """Put weights into a model.
+
+    Args:
+        model: the model to fill.
+        weights: by name.
+        where: their file, for errors.
+
+    Raises:
+        ItmlabError: missing, unexpected, misshapen, mistyped or infinite weights.
+    """
     refuse_misfit(model, weights, where)
     if names := not_finite(weights):
         raise ItmlabError(f"weights that are not finite: {listed(names)}", where=where, remedy="save it again")
@@ -352,7 +367,17 @@ def fill(model: nn.Module, weights: dict[str, Tensor], where: str) -> None:
 
 
 def refuse_misfit(model: nn.Module, weights: dict[str, Tensor], where: str, model_of: str = "the network") -> None:
-    """Raise an ItmlabError unless `weights` have the names, shapes and types of those of `model`."""
+    """Check that weights have the names, shapes and types of a model's.
+
+    Args:
+        model: the model.
+        weights: by name.
+        where: their file, for errors.
+        model_of: what the model was built from, for errors.
+
+    Raises:
+        ItmlabError: missing, unexpected, misshapen or mistyped weights.
+    """
     expected = model.state_dict()
     faults = {
         "missing": [name for name in expected if name not in weights],

@@ -71,7 +71,13 @@ class ModelConfig(Component):
         return to_plain(self)
 
     def require(self, condition: bool, message: str, remedy: str | None = None) -> None:
-        """Raise an ItmlabError with this message unless `condition` holds."""
+        """Raise an ItmlabError unless a condition holds.
+
+        Args:
+            condition: the condition.
+            message: what is wrong otherwise.
+            remedy: what to do about it.
+        """
         if not condition:
             remedy = remedy or f"see itmlab.models.{type(self).__name__}"
             raise ItmlabError(message, where="model configuration", remedy=remedy)

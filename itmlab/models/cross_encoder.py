@@ -179,7 +179,13 @@ class CrossEncoder(Model):
     def score(
         self, tokens: Int[Tensor, "pair token"], token_mask: Bool[Tensor, "pair token"], regions: EmbeddedRegions
     ) -> Float[Tensor, "pair"]:
-        """Return the matching logits of `forward` without the parts of the last layer that only other heads read."""
+        """Return the matching logits of `forward` without the parts of the last layer that only other heads read.
+
+        Args:
+            tokens: numbers of the pieces.
+            token_mask: false at padding.
+            regions: what `embed_regions` returned, one row per pair.
+        """
         states = self._states(tokens, token_mask, regions, answered=1)
         return self.heads.itm(torch.tanh(self.pooler(states[:, 0]))).squeeze(-1)
 
@@ -317,4 +323,5 @@ class WordHead(nn.Module):
     def forward(
         self, states: Float[Tensor, "*place hidden"], words: Float[Tensor, "vocabulary hidden"]
     ) -> Float[Tensor, "*place vocabulary"]:
+        """Return the vocabulary's logits of some states; `words` are the word embeddings."""
         return functional.linear(self.norm(functional.gelu(self.transform(states))), words, self.bias)

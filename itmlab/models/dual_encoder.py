@@ -98,14 +98,17 @@ class ViTBertTowers(nn.Module):
 
     @property
     def image_tower(self) -> nn.Module:
+        """The transformer of the pictures."""
         return self.image
 
     def encode_images(self, pixels: Pixels) -> Encoded:
+        """Return pooled features and those of the patches."""
         output = self.image(pixel_values=pixels)
         local = self.image_projection(output.last_hidden_state[:, 1:]).float()  # without [CLS]
         return Encoded(unit(local.mean(dim=1)), local, _all_real(local))
 
     def encode_captions(self, input_ids: Ids, attention_mask: Ids, word_mask: Mask) -> Encoded:
+        """Return pooled features and those of the tokens."""
         output = self.text(input_ids=input_ids, attention_mask=attention_mask)
         local = self.text_projection(output.last_hidden_state).float()
         return Encoded(unit(masked_mean(local, word_mask, otherwise=attention_mask.bool())), local, word_mask)
@@ -145,15 +148,18 @@ class ClipTowers(nn.Module):
 
     @property
     def image_tower(self) -> nn.Module:
+        """The transformer of the pictures."""
         return self.clip.vision_model
 
     def encode_images(self, pixels: Pixels) -> Encoded:
+        """Return pooled features and those of the patches."""
         tower, project = self.clip.vision_model, self.clip.visual_projection
         output = tower(pixel_values=pixels)
         local = project(tower.post_layernorm(output.last_hidden_state[:, 1:])).float()  # without [CLS]
         return Encoded(unit(project(output.pooler_output)), local, _all_real(local))
 
     def encode_captions(self, input_ids: Ids, attention_mask: Ids, word_mask: Mask) -> Encoded:
+        """Return pooled features and those of the tokens."""
         tower, project = self.clip.text_model, self.clip.text_projection
         output = tower(input_ids=input_ids, attention_mask=attention_mask)
         return Encoded(unit(project(output.pooler_output)), project(output.last_hidden_state).float(), word_mask)
@@ -219,6 +225,7 @@ class ConvolutionalStem(nn.Module):
         self.projection = _dividing(middle, hidden, 2)  # ViTModel looks here for its number type
 
     def forward(self, pixels: Pixels) -> Float[Tensor, "n patch hidden"]:
+        """Return the features of the patches, in rows from the top."""
         return self.projection(self.convolutions(pixels)).flatten(2).transpose(1, 2)
 
 

@@ -69,10 +69,6 @@ class LateInteraction(ComparesParts):
             images = [pooled_region(image) if hasattr(image, "features") else image for image in images]
         return prepare_regions(images, config)
 
-    def word_embeddings(self) -> list[nn.Embedding]:
-        """Return the embeddings that word vectors can fill."""
-        return [self.captions.embedding]
-
     @property
     def patch_grid(self) -> tuple[int, int]:
         """Rows and columns of the regions that the `photo_encoder` makes of a picture, in the order of `local`."""
@@ -111,6 +107,7 @@ class RegionEncoder(nn.Module):
         self.dropout = nn.Dropout(config.dropout if config.photo_encoder else 0.0)
 
     def forward(self, regions: Parts, region_mask: Mask) -> Encoded:
+        """Return the encoded images of region features."""
         local = self.map(self.dropout(regions)).float()
         local = masked_units(local, region_mask) if self.unit_parts else local
         return Encoded(unit(masked_mean(local, region_mask, region_mask)), local, region_mask)
@@ -139,6 +136,7 @@ class WordEncoder(nn.Module):
             self.network = nn.GRU(*sizes, batch_first=True, bidirectional=not self.last_state)
 
     def forward(self, input_ids: Ids, attention_mask: Ids, word_mask: Mask) -> Encoded:
+        """Return the encoded captions of tokens."""
         embedded = self.dropout(self.embedding(input_ids))
         frame = attention_mask.bool()
         words = frame if self.frame_is_words else word_mask
@@ -165,7 +163,16 @@ def masked_units(local: Parts, mask: Mask) -> Parts:
 
 
 def run_recurrent(network: nn.GRU, inputs: Parts, lengths: Int[Tensor, "n"]) -> tuple[Parts, Float[Tensor, "n output"]]:
-    """Return all states and the forward direction's last one, each row read to its own length, in single precision."""
+    """Read rows of different lengths by a recurrent network, in single precision.
+
+    Args:
+        network: the network.
+        inputs: the parts, padded on the right.
+        lengths: parts per row.
+
+    Returns:
+        All states, and the forward direction's last state of each row.
+    """
     with torch.autocast(inputs.device.type, enabled=False):
         packed = pack_padded_sequence(inputs.float(), lengths.cpu(), batch_first=True, enforce_sorted=False)
         states, last = network(packed)
@@ -188,6 +195,7 @@ class VsrnImages(nn.Module):
         self.norm = nn.BatchNorm1d(config.dimension) if config.released and config.batch_norm else None
 
     def forward(self, regions: Parts, region_mask: Mask) -> Encoded:
+        """Return the encoded images of region features."""
         local = self.map(regions).float()
         local = self.units(local, region_mask) if self.norm is None else local
         for layer in self.graph:
@@ -224,6 +232,7 @@ class RegionGraph(nn.Module):
         nn.init.zeros_(last.bias)
 
     def forward(self, local: Parts, mask: Mask) -> Parts:
+        """Return the regions after one layer of the graph."""
         real = mask.unsqueeze(-1)
         affinity = self.one(local) @ self.other(local).transpose(1, 2) / real.sum(dim=1, keepdim=True)
         added = self.residual(affinity @ self.value(local).masked_fill(~real, 0.0))

@@ -76,7 +76,14 @@ class ComparesParts(Model):
 
 
 def all_pairs(block: Block, images: Encoded, captions: Encoded, *, chunk: int) -> Float[Tensor, "image caption"]:
-    """Apply `block` to all pairs, at most `chunk` at a time; gradients flow."""
+    """Score all pairs in blocks; gradients flow.
+
+    Args:
+        block: scores some images with some captions.
+        images: all images.
+        captions: all captions.
+        chunk: how many pairs are scored at a time, at most.
+    """
     tall = min(math.isqrt(chunk), len(images.mask))
     columns = list(_blocks(captions, chunk // max(tall, 1)))
     scores = images.local.new_zeros(len(images.mask), len(captions.mask))
@@ -247,6 +254,7 @@ class GlobalAttention(nn.Module):
             self.mean_norm, self.place_norm = nn.BatchNorm1d(config.dimension), PlaceNorm(config.region_count)
 
     def forward(self, local: Parts, mask: Mask) -> Float[Tensor, "n dimension"]:
+        """Return one unit vector per item."""
         mean, parts = self.mean(masked_mean(local, mask, mask)), self.part(local)
         if self.normalised:
             mean, parts = self.mean_norm(mean), self.place_norm(parts, mask)
@@ -265,6 +273,7 @@ class PlaceNorm(nn.BatchNorm1d):
     """
 
     def forward(self, local: Parts, mask: Mask) -> Parts:
+        """Return the normalised places."""
         places = local.shape[1]
         if places > self.num_features:
             message = f"an image has {places} regions, and the released batch normalisation {self.num_features} places"
@@ -295,6 +304,7 @@ class Reasoning(nn.Module):
         self.answer = nn.Linear(size, 1)
 
     def forward(self, nodes: Nodes, mask: Bool[Tensor, "pair node"]) -> Float[Tensor, "pair"]:
+        """Return the logit of every pair."""
         padding = None if is_full(mask) else ~mask[:, None, :]
         for step, update in enumerate(self.update, start=1):
             asking = nodes[:, :1] if step == len(self.update) else nodes  # at last only the global node's edges
@@ -323,6 +333,7 @@ class Filtration(nn.Module):
         self.answer = nn.Linear(config.similarity_dimension, 1)
 
     def forward(self, nodes: Nodes, mask: Bool[Tensor, "pair node"]) -> Float[Tensor, "pair"]:
+        """Return the logit of every pair."""
         logits = self.significance(nodes).squeeze(-1)
         if self.norm is not None:  # statistics of real nodes only
             logits = logits.masked_scatter(mask, self.norm(logits[mask].unsqueeze(-1)))

@@ -119,6 +119,7 @@ class SamePadding(nn.Conv2d):
     """A convolution with ⌈side / stride⌉ places, padded like TensorFlow's: the right gets the odd pixel."""
 
     def forward(self, pixels: Tensor) -> Tensor:
+        """Return the maps of pixels or of other maps."""
         kernel, stride, side = self.kernel_size[0], self.stride[0], pixels.shape[-1]
         lacking = max((-(-side // stride) - 1) * stride + kernel - side, 0)
         padding = (lacking // 2, lacking - lacking // 2) * 2
@@ -143,6 +144,7 @@ class InvertedBottleneck(nn.Module):
         self.body = nn.Sequential(*widened, _convolution(wide, wide, kernel, stride, wide), narrowed)
 
     def forward(self, maps: Tensor) -> Tensor:
+        """Return maps of the next stage."""
         return maps + self.body(maps) if self.residual else self.body(maps)
 
 
@@ -234,7 +236,13 @@ def with_photo_features(data: CaptionSet, *, progress: bool = True) -> CaptionSe
 
 
 def as_seen_by(model: Any, data: CaptionSet, *, progress: bool = True) -> CaptionSet:
-    """Return the data as a model (or configuration) reads it: with the grids of its `photo_encoder`, if it has one."""
+    """Return the data as a model reads it: with the grids of its `photo_encoder`, if it has one.
+
+    Args:
+        model: the model, or its configuration.
+        data: the data set.
+        progress: show a progress bar.
+    """
     if getattr(model, "config", model).photo_encoder is None or isinstance(data.regions, PhotoRegions):
         return data
     return with_photo_features(data, progress=progress)

@@ -32,6 +32,7 @@ class Encoder(nn.ModuleList):
         super().__init__(Layer(config) for _ in range(config.layers))
 
     def forward(self, states: States, mask: Bool[Tensor, "pair position"], answered: int | None = None) -> States:
+        """Return the states after all layers."""
         keys = None if is_full(mask) else mask[:, None, None, :]  # without a mask the fastest kernels apply
         for number, layer in enumerate(self, start=1):
             states = layer(states, keys, answered if number == len(self) else None)
@@ -54,6 +55,7 @@ class Layer(nn.Module):
         self.output_norm = nn.LayerNorm(hidden, eps=epsilon)
 
     def forward(self, states: States, mask: Bool[Tensor, "pair 1 1 position"] | None, answered: int | None) -> States:
+        """Return the states after this layer."""
         key, value = self._split(self.key(states)), self._split(self.value(states))
         states = states[:, :answered]
         query = self._split(self.query(states))
@@ -123,6 +125,7 @@ class TextEmbedding(nn.Module):
     def forward(
         self, tokens: Int[Tensor, "n token"], *, places: Int[Tensor, "n token"] | None = None, kind: int = 0
     ) -> Float[Tensor, "n token hidden"]:
+        """Return the states of tokens before the first layer."""
         places = torch.arange(tokens.shape[1], device=tokens.device) if places is None else places
         return self.dropout(self.norm(self.words(tokens) + self.positions(places) + self.types.weight[kind]))
 
@@ -138,6 +141,7 @@ class UniterRegions(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(self, regions: Regions, boxes: Regions, image_type: Float[Tensor, "hidden"]) -> Regions:
+        """Return the states of regions before the first layer."""
         values = self.features_norm(self.features(regions)) + self.boxes_norm(self.boxes(boxes)) + image_type
         return self.dropout(self.norm(values))
 
@@ -155,6 +159,7 @@ class OscarRegions(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(self, regions: Regions, boxes: Regions, image_type: Float[Tensor, "hidden"]) -> Regions:
+        """Return the states of regions before the first layer."""
         values = self.features(torch.cat([regions, boxes], dim=-1))
         return self.dropout(values if self.norm is None else self.norm(values))
 

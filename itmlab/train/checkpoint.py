@@ -84,8 +84,8 @@ def locked(directory: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno not in WITHOUT_LOCKS:
             raise
-        what = f"{directory}: works without a lock ({error.strerror}); let no other process train here"
-        warnings.warn(what, stacklevel=2)
+        message = f"{directory}: works without a lock ({error.strerror}); let no other process train here"
+        warnings.warn(message, stacklevel=2)
     try:
         yield
     finally:

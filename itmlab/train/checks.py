@@ -71,7 +71,7 @@ def without_effect(recipe: "Recipe") -> dict[str, str]:
         ("data.warm_up_epochs", data.warm_up_epochs > 0 and not warms_up, "only dual encoders have a warm-up"),
         ("data.validate_every", data.validate_every > 1 and data.validation == 0, "data.validation is 0"),
         ("data.regions", data.regions is not None and not sees_regions, "the model looks at pictures"),
-        ("warm_up", data.warm_up_epochs == 0 or not warms_up, "there is no warm-up: set data.warm_up_epochs"),
+        ("warm_up", data.warm_up_epochs == 0 or not warms_up, "without a warm-up: set data.warm_up_epochs"),
         ("optimiser.milestones", keeps_rate, "optimiser.schedule is not 'step'"),
         ("sampler", only_adaptive, "adaptive_margin.with_triplet is false"),
         ("loss", only_adaptive, "adaptive_margin.with_triplet is false"),
@@ -103,8 +103,8 @@ def refuse_without_effect(recipe: "Recipe", names: Iterable[str]) -> None:
 def check_loss(loss: Loss) -> None:
     """Refuse a loss that does not give one finite number where two anchors have negatives and one has none."""
     if isinstance(loss, torch.nn.Module) and type(loss).__hash__ is None:
-        what = "a loss that is a module must not be compared by its fields"
-        raise ItmlabError(what, where=loss.class_name(), remedy="write @dataclass(eq=False) above it")
+        message = "a loss that is a module must not be compared by its fields"
+        raise ItmlabError(message, where=loss.class_name(), remedy="write @dataclass(eq=False) above it")
     scores = torch.linspace(-1, 1, 12).reshape(3, 4).requires_grad_()
     positives = torch.eye(3, 4).bool()
     positives[2] = True

@@ -119,8 +119,8 @@ def refuse_another(directory: Path, origin: dict[str, Any], *, resume: bool) -> 
     for name, here in origin.items():
         saved = read_json(directory / name, remedy=REMEDY)
         if difference := first_difference(saved, here):
-            what = f"contains a run with another {Path(name).stem}: {difference}"
-            raise ItmlabError(what, where=str(directory), remedy=REMEDY)
+            message = f"contains a run with another {Path(name).stem}: {difference}"
+            raise ItmlabError(message, where=str(directory), remedy=REMEDY)
 
 
 def is_begun(directory: Path) -> bool:

@@ -269,8 +269,8 @@ def parts(data: CaptionSet, most: int | None = None) -> tuple[CaptionSet, Captio
     """Return what is trained on, and at most `most` images to evaluate on after epochs."""
     training = data.split("train") if data.splits else data  # with splits but no "train", all would be the test set too
     if len(training) < 2:
-        what = f"{len(training)} image to train on, so that no caption is a negative"
-        raise ItmlabError(what, where=data.name, remedy="give more images")
+        message = f"{len(training)} image to train on, so that no caption is a negative"
+        raise ItmlabError(message, where=data.name, remedy="give more images")
     if "val" not in data.splits or most == 0:
         return training, None
     held_out = data.split("val")

@@ -41,11 +41,9 @@ DUAL: dict[str, dict[str, Any]] = {
     "info_nce": {"loss": InfoNCE()},
 }
 CROSS = ("uniter_pretraining", "uniter", "tags", "tags_dc", "wm", "sg")  # wm and sg are ablations of TAGS
-# Encoders of regions and words, by their names in `LateInteractionConfig`; SCAN and SGRAF compare the parts.
-MATCHERS = {
-    **{"vsepp": "vsepp", "scan": "scan_t2i", "scan_i2t": "scan_i2t"},
-    **{"sgr": "sgr", "saf": "saf", "sgraf": "sgraf", "vsrn": "vsrn"},
-}
+# Encoders of regions and words; SCAN and SGRAF compare the parts.
+MATCHERS = ("vsepp", "scan", "scan_i2t", "sgr", "saf", "sgraf", "vsrn")
+KINDS = {"scan": "scan_t2i"}  # names of `LateInteractionConfig` that differ
 OSCAR = ("oscar", "oscar_sgraf", "itcontrast")  # itcontrast is oscar+syn+info
 PRETRAINING = ("towers", "region_towers", "vit_dual_encoder", "region_dual_encoder")  # what others begin with
 # Parts of ITContrast, added to a name: "scan+syn+info". "features" is the control of models that compare parts.
@@ -103,8 +101,8 @@ def _usual_view(method: str) -> str:
     return "pictures" if method in DUAL or method in ("towers", "vit_dual_encoder") else "regions"
 
 
-def _refuse(method: str, what: str, remedy: str) -> ItmlabError:
-    return ItmlabError(f"{method} has no recipe {what}", remedy=remedy)
+def _refuse(method: str, axes: str, remedy: str) -> ItmlabError:
+    return ItmlabError(f"{method} has no recipe {axes}", remedy=remedy)
 
 
 def _of_method(method: str, on: str, start: str, size: str, preset: str) -> Recipe:
@@ -327,7 +325,7 @@ def _matcher(method: str, start: str, size: str) -> Recipe:
         epochs, falls = EPOCHS.get(method, USUAL_EPOCHS)
         optimiser = OptimiserSettings(learning_rate=2e-4, milestones=(falls,), clip=2.0 / SUMMED)
         data = DataSettings(batch_size=SUMMED, epochs=epochs)
-    return Recipe(method, size, of_size(MATCHERS[method]), optimiser=optimiser, data=data)
+    return Recipe(method, size, of_size(KINDS.get(method, method)), optimiser=optimiser, data=data)
 
 
 def _oscar(method: str, start: str, size: str) -> Recipe:
@@ -379,7 +377,7 @@ def _on_photos(method: str, start: str, size: str) -> Recipe:
     parts = _small_parts(method, PHOTO_NUMBERS, prior=0.01) if method in DUAL else {}
     if "memory" in parts and size != "tiny":
         parts["memory"] = MEMORY
-    model = replace(PHOTO_ENCODER, kind=MATCHERS.get(method, "vsepp"))
+    model = replace(PHOTO_ENCODER, kind=KINDS.get(method, method) if method in MATCHERS else "vsepp")
     warm_up = InfoNCE(PHOTO_NUMBERS["temperature"])
     return Recipe(method, size, model, optimiser=PHOTO_OPTIMISER, data=PHOTO_DATA, warm_up=warm_up, **parts)
 
@@ -412,7 +410,7 @@ RELEASED: dict[tuple[str, str, str], dict[str, Any]] = {
         for size in SIZES
     },
     **{
-        (name, "base", "released"): {"model": LateInteractionConfig.base(MATCHERS[name], preset="released")}
+        (name, "base", "released"): {"model": LateInteractionConfig.base(KINDS.get(name, name), preset="released")}
         for name in ("scan", "scan_i2t", "sgr", "saf", "vsrn")
     },
     ("tags", "base", "released"): _script(5e-5, 5000, 4, 2.0, 31, 0.05, 5e-4, 0.0),

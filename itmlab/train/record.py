@@ -88,10 +88,10 @@ class RunWriter:
         first = position.step - len(values) + 1
         for number, ((loss, norm), step) in enumerate(zip(values, self.unread, strict=True), first):
             if not math.isfinite(loss + norm):
-                what = f"the gradient is {norm}" if math.isfinite(loss) else f"the loss is {loss}"
+                problem = f"the gradient is {norm}" if math.isfinite(loss) else f"the loss is {loss}"
                 images = dict.fromkeys(torch.cat(step[2]).tolist())
                 raise ItmlabError(
-                    f"{what} at step {number} (epoch {position.epoch + 1}); images of the step: "
+                    f"{problem} at step {number} (epoch {position.epoch + 1}); images of the step: "
                     + listed([self.data.image_ids[image] for image in images]),
                     where=str(self.directory),
                     remedy="the last checkpoint is intact; try a lower optimiser.learning_rate",
@@ -153,7 +153,7 @@ IDLE_RECORDS = 5  # records in a row; a fresh network may begin with equal simil
 
 
 def reason_idle(results: Sequence[BatchLoss], gradient_norm: float) -> str | None:
-    """Return why nothing is learnt from a step: all similarities are equal, or there is no gradient.
+    """Return why nothing is learnt from a step: all similarities are equal, or the loss has no gradient.
 
     A cross-encoder has no cosines; there the scores of retrieved negatives are compared with their positives'.
     """

@@ -89,8 +89,8 @@ class State:
             raise
         except Exception as error:  # torch raises many types for tensors that do not fit
             reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-            what = f"the checkpoint does not fit this run: {reason}"
-            raise ItmlabError(what, where=str(path), remedy=REMEDY) from None
+            message = f"the checkpoint does not fit this run: {reason}"
+            raise ItmlabError(message, where=str(path), remedy=REMEDY) from None
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restore what `save` wrote."""

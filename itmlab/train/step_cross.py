@@ -26,7 +26,6 @@ from torch import Tensor
 
 from .. import losses
 from ..data.batches import Batch
-from ..data.captionset import CaptionSet
 from ..models import CrossEncoder, EmbeddedRegions
 from ..models.cross_encoder import PAIR_BATCH_SIZE, Tokens, pair_logits
 from ..models.encoded import evaluating
@@ -37,9 +36,8 @@ from ..synthesis import FilteredTopM, Negative
 from ..synthesis.files import read_negatives
 from ..synthesis.negative import OneByOne, Readable, own_generators
 from ..synthesis.tags import Tags, cross_encoder_score, graphs_of, implied_in, vse_c
-from ..text import PhraseMasking, SceneGraph, WordMasking
+from ..text import PhraseMasking, WordMasking
 from ..text.alignment import MaskedPieces, align, mask_pieces
-from .recipes import Recipe
 from .state import BatchLoss, Task, all_gather, rank_slice, whole_mean
 
 IMAGES_AT_A_TIME = 256  # images embedded at a time
@@ -98,7 +96,7 @@ class CrossEncoderTask(Task):
         if settings.makes_sentences:
             if settings.generator == "static":  # the ablation "SG": refilled by the model as it was at the start
                 self.frozen = copy.deepcopy(model, {id(model.tokenizer): model.tokenizer}).requires_grad_(False).eval()
-            self.sentences = Sentences(recipe, model, data, self.graphs, self.inputs, self.frozen)
+            self.sentences = Sentences(self)
 
     def __call__(self, batch: Batch, epoch: int) -> BatchLoss:
         """Compute the loss of a batch (Eq. 10), its terms, and histograms of difficulty."""
@@ -159,25 +157,16 @@ class CrossEncoderTask(Task):
         return replace(masked, **{item.name: getattr(masked, item.name)[rows_of_part] for item in fields(masked)})
 
     def mine(self, batch: Batch, draws: torch.Generator, part: slice) -> Retrieved:
-        """Line 14: the hardest `top_k` of `candidates` random negatives by the model as it is, both ways."""
-        images, captions = batch.image_indices, batch.caption_indices
-        options = {
-            "candidates": self.settings.candidates,
-            "top_k": self.settings.top_k,
-            "generator": draws,
-            "part": part,
-        }
-
-        def caption_scores(anchors: Rows, columns: Rows) -> Tensor:
-            return self.logits(columns, images[part][anchors])
-
-        def image_scores(anchors: Rows, columns: Rows) -> Tensor:
-            return self.logits(captions[part][anchors], columns)
-
+        """Line 14: the hardest `top_k` of `candidates` random negatives by the current model, both ways."""
+        images, captions, settings = batch.image_indices, batch.caption_indices, self.settings
+        logits, matches = self.logits, self.data.matches
+        sides = (
+            (lambda anchors, columns: logits(columns, images[part][anchors]), matches(images)),
+            (lambda anchors, columns: logits(captions[part][anchors], columns), matches(captions=captions).T),
+        )
+        options = {"candidates": settings.candidates, "top_k": settings.top_k, "generator": draws, "part": part}
         with evaluating(self.model):
-            of_images = mined_negatives(caption_scores, self.data.matches(images), **options)
-            of_captions = mined_negatives(image_scores, self.data.matches(captions=captions).T, **options)
-            return Retrieved(of_images, of_captions)
+            return Retrieved(*(mined_negatives(score, positives, **options) for score, positives in sides))
 
     def near_negatives(
         self, cosines: Float[Tensor, "pair pair"], batch: Batch, draws: torch.Generator, part: slice
@@ -337,43 +326,32 @@ class CrossEncoderTask(Task):
 
 
 class Sentences:
-    """Lines 2 to 12 and 15: the hardest negative sentences of captions of `data`, from where the recipe says.
+    """Lines 2 to 12 and 15: the hardest negative sentences of captions, from where the recipe of a task says."""
 
-    Args:
-        refiller: the frozen model of a "static" generator.
-    """
-
-    def __init__(
-        self,
-        recipe: Recipe,
-        model: CrossEncoder,
-        data: CaptionSet,
-        graphs: Sequence[SceneGraph],
-        inputs: ImageInputs,
-        refiller: CrossEncoder | None = None,
-    ):
-        settings, self.data, self.graphs = recipe.tags, data, graphs
-        self.score = cross_encoder_score(model, data, inputs)
+    def __init__(self, task: CrossEncoderTask):
+        recipe, settings, model, data = task.recipe, task.settings, task.model, task.data
+        self.data, self.graphs = data, task.graphs
+        self.score = cross_encoder_score(model, data, task.inputs)
         self.readable = Readable(partial(pieces_read, model))
         implied = implied_in(data) if settings.implied else None
         self.choice = {"keep": settings.hardest, "filtered": settings.filtered, "implied": implied}
         self.tags = self.file_rows = self.generate = None
         if settings.generator in ("dynamic", "static"):
             drawing = {name: getattr(settings, name) for name in ("maskings", "samples", "temperature", "probability")}
-            drawing |= {"words": settings.masking == "word", "refiller": refiller}
-            self.tags = Tags(model, data, inputs=inputs, fresh=recipe.start is None, **drawing, **self.choice)
+            drawing |= {"words": settings.masking == "word", "refiller": task.frozen}
+            self.tags = Tags(model, data, inputs=task.inputs, fresh=recipe.start is None, **drawing, **self.choice)
         elif settings.generator == "file":
             self.file_rows = read_negatives(recipe.extra_negatives.path).of(data)
             self.choice["filtered"] = False
         elif settings.generator == "vse_c":
-            self.generate = vse_c(data, graphs=graphs, filtered=settings.filtered)
+            self.generate = vse_c(data, graphs=task.graphs, filtered=settings.filtered)
         else:
             self.generate = OneByOne(settings.generator)
 
     def __call__(
         self, numbers: Int64[Tensor, "caption"], *, generator: torch.Generator, part: slice = slice(None)
     ) -> list[list[Negative]]:
-        """At most `hardest` negatives of each caption of a part of a batch, best first; drawn for the whole batch."""
+        """Return at most `hardest` negatives of each caption of a part of a batch, best first."""
         rows, data = numbers[part].tolist(), self.data
         images = data.image_of_caption[rows]
         captions, graphs = [data.captions[row] for row in rows], [self.graphs[row] for row in rows]
@@ -394,7 +372,7 @@ class Sentences:
 
 
 def embed(model: CrossEncoder, inputs: Callable[[Sequence[int]], dict[str, Tensor]], images: Rows) -> EmbeddedRegions:
-    """The image side of the model's input of these images, a part of them at a time."""
+    """Embed these images, a part of them at a time."""
     parts = images.split(IMAGES_AT_A_TIME)
     return EmbeddedRegions.joined([model.embed_regions(**inputs(part.tolist())) for part in parts])
 

@@ -57,7 +57,7 @@ def test_a_wrong_value_is_named(kind, values, words):
         DualEncoderConfig(dimension=2**20, text_hidden=2**20, text_heads=1),
         LateInteractionConfig("sgr", dimension=2**20, similarity_dimension=2**20),
         LateInteractionConfig(word_dimension=2**20, dimension=2**20),
-        CrossEncoderConfig(hidden=2**20, heads=1, layers=256),
+        CrossEncoderConfig(hidden=2**20, heads=1, layers=2),
         CrossEncoderConfig(intermediate=2**20, hidden=2**19, heads=1),
     ],
 )

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from itmlab.models import LateInteractionConfig, OscarDualEncoderConfig, build_model, load_model
+from itmlab.models.pairs import on_device
 from tests.models import cross_encoders, fragments
 from tests.models.conftest import CAPTIONS, configuration
 from tests.models.cross_encoders import pictures
@@ -51,7 +52,8 @@ def scores(model) -> torch.Tensor:
         images = pictures(3)
     else:
         images = (cross_encoders if model.config.region_dimension == 16 else fragments).records([3, 5, 1])
-    prepared, tokens = model.prepare_images(images), model.prepare_captions(CAPTIONS)
+    prepared = on_device(model, model.prepare_images(images))
+    tokens = on_device(model, model.prepare_captions(CAPTIONS))
     if not model.encodes_apart:
         return model.similarity(prepared, tokens)
     return model.similarity(model.encode_images(prepared), model.encode_captions(tokens))
@@ -79,3 +81,10 @@ def test_models_compute_the_same_and_can_be_trained(session, usual, tmp_path, mo
     assert all(weights.dtype == torch.float32 and not weights.is_inference() for weights in model.parameters())
     if model.encodes_apart:
         scores(model).sum().backward()
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")
+def test_a_gpu_gives_the_same_scores(usual):
+    kind, expected = usual
+    torch.testing.assert_close(scores(built(kind).eval().cuda()).cpu(), expected, rtol=1e-3, atol=1e-3)

@@ -3,11 +3,9 @@
 import pytest
 import torch
 
-import itmlab
 from itmlab.samplers import MomentumQueue
 from itmlab.train.loop import train
 from itmlab.train.relevance import CaptionRelevance
-from tests.refusals import refused
 from tests.train.test_objective import IDS, ROWS, Listened, features
 from tests.train.world import micro
 
@@ -37,7 +35,7 @@ def by_loops(
             scores = {column: (anchors[row] @ candidates[column]).item() for column in others}
             farthest = (negatives == "softest") != (fault == "inverted names")
             choices[direction, row] = sorted(others, key=scores.get, reverse=not farthest)[rank]
-    for direction, anchors, own, candidates in sides:
+    for direction, anchors, matches, candidates in sides:
         for row in range(len(anchors)):
             taken = choices[direction, row]
             shifted = (row + 1) % len(anchors) if fault == "misaligned margins" else row
@@ -48,7 +46,7 @@ def by_loops(
                 asked = {"i2t": "t2i", "t2i": "i2t"}[direction] if reading == "printed" else direction
                 other = RELEVANCE[image, pool_captions[choices[asked, row]]]
             margin = min(1.0, ((RELEVANCE[image, caption] - other) / temperature).item())
-            hinge = margin + anchors[row] @ candidates[taken] - anchors[row] @ own[row]
+            hinge = margin + anchors[row] @ candidates[taken] - anchors[row] @ matches[row]
             total.append(hinge.clamp(min=0))
     return weight * sum(total) / len(images)
 
@@ -108,58 +106,6 @@ def test_it_is_added_to_any_loss(name):
         assert chosen[:12].equal(plain.chosen)
 
 
-def test_random_negatives_are_drawn_by_the_recipes_generator_and_are_never_positives():
-    images, captions = features(0)
-    settings = {"negatives": "random", "with_triplet": False}
-    sampler = objective(adaptive_margin=settings)
-    draws = [sampler(images, captions, IDS, ROWS, None, epoch=1).chosen for _ in range(30)]
-    again = objective(adaptive_margin=settings)(images, captions, IDS, ROWS, None, epoch=1).chosen
-    assert again.equal(draws[0]) and any(not draw.equal(draws[0]) for draw in draws)
-    assert all((IDS[draw.view(2, 6)] != IDS).all() for draw in draws)
-
-
-def test_with_a_memory_negatives_and_their_captions_come_from_it():
-    """After the first epoch the pool is the batch's momentum features and the queue, and so is what φ is asked of."""
-    memory = objective("hardest_memory", adaptive_margin={"with_triplet": False})
-    (images, captions), first, second = features(0), features(1), features(2)
-    memory(images, captions, IDS, ROWS, first, epoch=0)
-    old_images, old_captions = IDS + 20, ROWS - 9
-    memory.memory.image_ids[:6], memory.memory.caption_ids[:6] = old_images, old_captions
-    loss = memory(images, captions, IDS, ROWS, second, epoch=1).loss
-    pool = torch.cat([IDS, old_images]), torch.cat([ROWS, old_captions])
-    candidates = [torch.cat([second[side], first[side]]).detach() for side in (0, 1)]
-    expected = 0
-    for side in (0, 1):  # anchors against the pool, one direction at a time
-        for row in range(6):
-            anchor = (images, captions)[side][row]
-            scores = (candidates[1 - side] @ anchor).masked_fill(pool[0] == IDS[row], float("inf"))
-            taken = scores.argmin()
-            own = RELEVANCE[IDS[row], ROWS[row]]
-            other = RELEVANCE[IDS[row], pool[1][taken]] if side == 0 else RELEVANCE[pool[0][taken], ROWS[row]]
-            margin = min(1.0, ((own - other) / 10).item())
-            expected = expected + (margin + scores[taken] - anchor @ second[1 - side][row]).clamp(min=0) / 6
-    assert loss.item() == pytest.approx(expected.item(), rel=1e-5)
-
-
-def test_warm_up_has_no_adaptive_margin():
-    recipe = micro("sam")
-    images, captions = features(0)
-    warm = Listened(recipe, None, torch.Generator(), relevance=relevance)(images, captions, IDS, ROWS, None, epoch=0)
-    plain = Listened(micro("triplet"), None, torch.Generator())(images, captions, IDS, ROWS, None, epoch=0)
-    assert warm.loss.equal(plain.loss) and warm.chosen is None
-
-
-def test_settings_are_checked():
-    for changes, words in (
-        ({"adaptive_margin__temperature": 0}, "temperature"),
-        ({"adaptive_margin__negatives": "softes"}, "did you mean softest"),
-        ({"adaptive_margin__tau": 3}, "unknown field adaptive_margin.tau"),
-        ({"adaptive_margin__rank": -1}, "rank"),
-        ({"adaptive_margin": {"preset": "released", "reading": "printed"}}, "reading"),
-    ):
-        refused(words, itmlab.recipe("sam").replace, **changes)
-
-
 @pytest.mark.parametrize("changes", [{}, {"memory": {"length": 20, "momentum": 0.9}}])
 def test_a_run_asks_for_its_matches_and_for_true_negatives(changes, data, tmp_path, monkeypatch):
     asked, answer = [], CaptionRelevance.__call__
@@ -171,4 +117,6 @@ def test_a_run_asks_for_its_matches_and_for_true_negatives(changes, data, tmp_pa
     monkeypatch.setattr(CaptionRelevance, "__call__", listening)
     train(micro("sam", data__epochs=3, **changes), data, tmp_path / "run", progress=False)
     assert len(asked) == 2 * 4  # once in each of 4 steps, two epochs after the warm-up
-    assert all(own.all() and not from_image.any() and not from_caption.any() for own, from_image, from_caption in asked)
+    assert all(
+        of_pair.all() and not from_image.any() and not from_caption.any() for of_pair, from_image, from_caption in asked
+    )

@@ -7,9 +7,8 @@ import pytest
 import torch
 
 import itmlab
-from itmlab.context import Context
 from itmlab.losses import Loss
-from itmlab.samplers import Hardest, Sampler
+from itmlab.samplers import Sampler
 from itmlab.train import Run
 from itmlab.train.loop import train
 from itmlab.train.recipes import Recipe
@@ -107,13 +106,3 @@ def test_a_margin_can_grow_during_training():
         for margin in (0.04, 0.4)
     ]
     assert losses == pytest.approx(fixed) and losses[0] < losses[1]
-
-
-def test_a_sampler_can_read_the_captions_of_anchors_and_candidates():
-    captions = ["a dog runs", "the dogs sleep", "a cat with a toy", "a toy"]
-    numbers, scores = torch.arange(4), torch.tensor([[0.9, 0.5, 0.8, 0.7]]).expand(4, 4)
-    context = Context(0, 1, 0, numbers, numbers, numbers, numbers, captions)
-    generator = torch.Generator()
-    chosen = components.NoSharedNoun()(scores, torch.eye(4).bool(), scores[:, 0], generator=generator, context=context)
-    assert chosen.tolist() == [2, 2, 0, 0]
-    assert Hardest()(scores, torch.eye(4).bool(), scores[:, 0], generator=generator).tolist() == [2, 0, 0, 0]

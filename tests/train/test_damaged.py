@@ -1,4 +1,4 @@
-"""A run directory that is damaged, or of which files do not belong together, is refused in one line."""
+"""Damaged run directories, and files of different runs in one directory, are refused in one line."""
 
 import json
 import shutil

@@ -93,20 +93,6 @@ def test_a_cross_encoder_begins_with_the_transformer_of_a_dual_encoder(scenes, t
     assert {name.split(".")[0] for name in weights.keys() - learnt} == {"heads", "pooler"}
 
 
-def test_similarities_of_parts_are_those_of_single_pairs(scenes):
-    part = scenes.select(range(5))
-    model = build_model(small("scan").model, scenes.captions).eval()
-    scores = similarity(model, part)
-    assert model.compares_parts and scores.shape == (5, 25)
-    with torch.no_grad():
-        for image, caption in ((0, 0), (3, 17), (4, 24)):
-            sides = (
-                model.encode_images(model.prepare_images([part.regions[image]])),
-                model.encode_captions(model.prepare_captions([part.captions[caption]])),
-            )
-            assert scores[image, caption].item() == pytest.approx(model.similarity(*sides).item(), abs=1e-5)
-
-
 def slow(name, matrix, images, captions, extra=(None, None), noise=None):
     """The loss anchor by anchor: with candidates of other images, its own further negatives, and the noise."""
     total = 0
@@ -154,25 +140,6 @@ def test_losses_take_scores_of_parts_and_of_features_where_something_has_no_part
             torch.testing.assert_close(gradient, slow_gradient)
 
 
-def test_info_cmr_of_features_is_its_equation():
-    (images, captions), extra = features(0), (extras(5), extras(6))
-    asked = objective("info_nce", loss=InfoCMR(noise=5))
-    noise = gaussian_noise(5, images, generator=torch.Generator().manual_seed(0))
-    expected = slow("info_cmr", images @ captions.T, images, captions, extra, noise)
-    assert asked(images, captions, IDS, ROWS, None, 1, extra).loss.item() == pytest.approx(expected.item(), rel=1e-5)
-    plain = objective("info_nce")(images, captions, IDS, ROWS, None, 1).loss
-    limit = objective("info_nce", loss=InfoCMR(noise=0))(images, captions, IDS, ROWS, None, 1).loss
-    assert limit.item() == plain.item(), "without synthetic negatives and noise it is InfoNCE"
-
-
-def test_a_sampler_of_parts_has_statistics_of_each_scale():
-    images, _ = features(0)
-    asked = objective("fne_without_memory", model=itmlab.recipe("scan").model, global_features=True)
-    asked(images, images, IDS, ROWS, None, 5, (None, None), 4 * torch.eye(6))
-    assert asked.sampler.statistics.positive_mean == pytest.approx(1.0), "of features with themselves"
-    assert asked.parts_sampler.statistics.positive_mean == pytest.approx(4.0), "of the model's own scores"
-
-
 @pytest.fixture
 def synthesised(monkeypatch):
     """What the synthesiser was called with: anchors, candidates and positives."""
@@ -187,7 +154,7 @@ def synthesised(monkeypatch):
 def test_negatives_are_synthesised_from_each_picture_once(name, scenes, monkeypatch, synthesised):
     task, batch = task_and_batch(small(name), scenes.split("train"))
     arguments = []
-    monkeypatch.setattr(task, "objective", lambda *given: arguments.append(given) or torch.zeros(()))
+    monkeypatch.setattr(task, "objective", lambda *inputs: arguments.append(inputs) or torch.zeros(()))
     task(batch, epoch=0)
     assert not synthesised and arguments.pop()[3] == (None, None), "not in the warm-up"
     task(batch, epoch=1)

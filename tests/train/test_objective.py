@@ -42,8 +42,8 @@ class Listened(Objective):
     def ask(self, *arguments):
         chosen, choose = [], Sampler.__call__
 
-        def listened(sampler, *given, **more):
-            chosen.append(choose(sampler, *given, **more))
+        def listened(sampler, *inputs, **more):
+            chosen.append(choose(sampler, *inputs, **more))
             return chosen[-1]
 
         with pytest.MonkeyPatch.context() as patch:
@@ -62,9 +62,9 @@ def hinges(anchors, positives, candidates, anchor_ids, candidate_ids, margin=0.2
     """For each anchor the hinges of its negatives, in plain loops."""
     table = []
     for row, anchor in enumerate(anchors):
-        own = anchor @ positives[row]
+        match = anchor @ positives[row]
         others = [column for column in range(len(candidates)) if candidate_ids[column] != anchor_ids[row]]
-        table.append([(margin - own + anchor @ candidates[column]).clamp(min=0) for column in others])
+        table.append([(margin - match + anchor @ candidates[column]).clamp(min=0) for column in others])
     return table
 
 
@@ -163,9 +163,9 @@ def test_an_oracle_trains_on_what_the_world_calls_false_or_true(name, take, tmp_
         outcome = self.ask(batch, slow, epoch, *others)
         if outcome.chosen is not None:
             filled = 0 if earlier is None else int(earlier["filled"])
-            kept = [[] if earlier is None else earlier[ids][:filled].tolist() for ids in ("image_ids", "caption_ids")]
-            own = batch.image_ids.tolist(), batch.caption_ids.tolist()
-            steps.append((*own, own[0] + kept[0], own[1] + kept[1], outcome.chosen.tolist()))
+            queued = [[] if earlier is None else earlier[ids][:filled].tolist() for ids in ("image_ids", "caption_ids")]
+            numbers = batch.image_ids.tolist(), batch.caption_ids.tolist()
+            steps.append((*numbers, numbers[0] + queued[0], numbers[1] + queued[1], outcome.chosen.tolist()))
         return outcome.loss
 
     monkeypatch.setattr(Listened, "__call__", listened)
@@ -181,21 +181,21 @@ def test_an_oracle_trains_on_what_the_world_calls_false_or_true(name, take, tmp_
             else:
                 pairs = [(image, captions[at]) for image in pool_images]
             others = [pair for pair, image in zip(pairs, pool_images, strict=True) if image != images[at]]
-            there = [pair for pair in others if labels[pair] == int(take == "false_negatives")]
-            assert column < 0 or pairs[column] in (there or others)
-            assert column >= 0 or not (there if take == "true_negatives" else others)
-            taken.append(int(labels[pairs[column]]) if column >= 0 and there else None)
+            wanted = [pair for pair in others if labels[pair] == int(take == "false_negatives")]
+            assert column < 0 or pairs[column] in (wanted or others)
+            assert column >= 0 or not (wanted if take == "true_negatives" else others)
+            taken.append(int(labels[pairs[column]]) if column >= 0 and wanted else None)
     assert len(steps) > 6 and taken.count(int(take == "false_negatives")) > 10
 
 
 def test_to_an_oracle_an_anchors_own_candidates_are_false_and_without_a_world_there_is_none(tmp_path):
     everything = lambda captions, images: torch.ones(len(captions), len(images), dtype=torch.int8)  # noqa: E731
     extra, (images, captions) = FeatureNegatives(torch.randn(6, 2, 8), torch.ones(6, 2).bool()), features(0)
-    for take, own in (("true_negatives", True), ("false_negatives", False)):
+    for take, takes_own in (("true_negatives", True), ("false_negatives", False)):
         asked = objective("semi_hard", sampler=Oracle(take))
         asked.truth = everything
         chosen = asked(images, captions, IDS, ROWS, None, 1, (extra, None)).chosen
-        assert all((column >= 6) == own for column in chosen[:6].tolist())
-        assert all((column < 0) == own for column in chosen[6:].tolist())
+        assert all((column >= 6) == takes_own for column in chosen[:6].tolist())
+        assert all((column < 0) == takes_own for column in chosen[6:].tolist())
     without = micro("semi_hard", sampler=Oracle()), small_world(), tmp_path / "run"
     refused("no ground truth", train, *without, progress=False)

@@ -44,7 +44,7 @@ def trained(name, directory, **options):
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory):
+def uninterrupted(tmp_path_factory):
     """The uninterrupted run of each recipe, trained once."""
     runs = {}
 
@@ -76,7 +76,7 @@ def train_until_signal(name, directory, number, at):
 
 @pytest.mark.parametrize("stop", ["max_steps", signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 @pytest.mark.parametrize("name", RECIPES)
-def test_a_stopped_run_ends_as_a_whole_one(name, stop, whole, processes, tmp_path):
+def test_a_stopped_run_ends_as_a_whole_one(name, stop, uninterrupted, processes, tmp_path):
     for number in (1, 3, 4) if stop == "max_steps" else (5, 9, 13):
         if stop == "max_steps":
             assert not trained(name, tmp_path / "run", max_steps=number).finished
@@ -86,11 +86,11 @@ def test_a_stopped_run_ends_as_a_whole_one(name, stop, whole, processes, tmp_pat
             process.join()
             assert process.exitcode == (-stop if stop == signal.SIGKILL else 128 + stop)
     resumed = trained(name, tmp_path / "run")
-    assert resumed.finished and same_bytes(resumed, whole(name))
+    assert resumed.finished and same_bytes(resumed, uninterrupted(name))
     assert {path.name for path in resumed.directory.iterdir()} == FILES
 
 
-def test_a_full_disk_is_one_line_and_training_resumes(whole, tmp_path, monkeypatch):
+def test_a_full_disk_is_one_line_and_training_resumes(uninterrupted, tmp_path, monkeypatch):
     fsync, room = os.fsync, 0
 
     def full(handle):
@@ -104,7 +104,7 @@ def test_a_full_disk_is_one_line_and_training_resumes(whole, tmp_path, monkeypat
     for room in (0, 3, 9, 14):  # noqa: B007 (read by `full`)
         refused("No space left", trained, "fne", tmp_path / "run", checkpoint_every=1)
     room = 1000
-    assert same_bytes(trained("fne", tmp_path / "run", checkpoint_every=1), whole("fne"))
+    assert same_bytes(trained("fne", tmp_path / "run", checkpoint_every=1), uninterrupted("fne"))
 
 
 def test_a_finished_run_is_returned_unchanged(finished, data):
@@ -181,12 +181,12 @@ def test_only_one_process_trains_in_a_directory(processes, data, tmp_path):
 
 
 @pytest.mark.parametrize("broken", ["PairBatches", "learning_rate_at"])  # before the first step, and at it
-def test_a_failed_first_training_does_not_refuse_the_corrected_one(broken, whole, data, tmp_path, monkeypatch):
+def test_a_failed_first_training_does_not_refuse_the_corrected_one(broken, uninterrupted, data, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(loop, broken, lambda *_, **__: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             train(micro("sam", seed=7), data, tmp_path / "run", progress=False)
-    assert same_bytes(trained("fne", tmp_path / "run"), whole("fne"))
+    assert same_bytes(trained("fne", tmp_path / "run"), uninterrupted("fne"))
 
 
 class RunsCode:

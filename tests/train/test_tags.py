@@ -138,12 +138,12 @@ def test_each_term_is_its_equation_over_single_pairs(matching, correction, means
                 continue
             output = slow.output(image, ids, ("wod", "woc"))
             for at in range(len(ids)):
-                kept, framing = ids[at] == original[at], {ids[at], original[at]} & special  # [CLS], [SEP], unknown
+                unchanged, framing = ids[at] == original[at], {ids[at], original[at]} & special  # [CLS], [SEP], unknown
                 if not framing or means == "captions":
-                    share = 0.11 if kept else 1.0
-                    of_caption.append((-log_softmax(output.wod[0, at], 0)[1 if kept else 0] * share, share))
+                    share = 0.11 if unchanged else 1.0
+                    of_caption.append((-log_softmax(output.wod[0, at], 0)[1 if unchanged else 0] * share, share))
                 if not framing and (
-                    correction == "all" or not kept or (correction == "masked" and at in negative.masked)
+                    correction == "all" or not unchanged or (correction == "masked" and at in negative.masked)
                 ):
                     corrected.append(-log_softmax(output.woc[0, at], 0)[original[at]])
         discriminations.append(of_caption)

@@ -28,11 +28,11 @@ def test_a_logit_does_not_depend_on_what_it_is_read_with(model, data):
     generator = torch.Generator().manual_seed(0)
     sentences, images = (torch.randint(48, (300,), generator=generator) for _ in range(2))
     with torch.no_grad():
-        found = pair_logits(model, tokens, sentences, regions, images)
+        logits = pair_logits(model, tokens, sentences, regions, images)
         for row in range(0, 300, 37):
             pixels = model.prepare_images([data.images[int(images[row])]])
             alone = model.similarity(pixels, model.prepare_captions([data.captions[int(sentences[row])]]))
-            assert found[row].item() == pytest.approx(alone.item(), abs=1e-4)
+            assert logits[row].item() == pytest.approx(alone.item(), abs=1e-4)
         assert not len(pair_logits(model, tokens, sentences[:0], regions, images[:0]))
 
 
@@ -47,8 +47,8 @@ def test_words_are_compared_where_both_sentences_have_as_many_pieces(model):
             if not alike:
                 assert not counted
                 continue
-            there = at < int(sentences.lengths[row])
-            pieces = {int(sentences.ids[row, at]), int(captions.ids[caption, at])} if there else special
-            assert counted == (there and not pieces & special)
-            assert not there or original[row, at] == captions.ids[caption, at]
+            exists = at < int(sentences.lengths[row])
+            pieces = {int(sentences.ids[row, at]), int(captions.ids[caption, at])} if exists else special
+            assert counted == (exists and not pieces & special)
+            assert not exists or original[row, at] == captions.ids[caption, at]
     assert counts.any(dim=1).tolist() == [True, False, True, False]

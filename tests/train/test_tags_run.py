@@ -1,17 +1,12 @@
 """A cross-encoder's run: it learns, records its losses, and begins from other runs."""
 
-import copy
-
 import pytest
 import torch
 
-import itmlab
-from itmlab.models import CrossEncoder, CrossEncoderConfig, OscarDualEncoderConfig
-from itmlab.scenes import load
+from itmlab.models import CrossEncoder
 from itmlab.train import checkpoint
 from itmlab.train.loop import train
 from itmlab.train.named import FROM_SCRATCH
-from itmlab.train.scores import similarity
 from tests.refusals import refused
 from tests.train.towers import tower
 
@@ -76,25 +71,3 @@ def test_a_run_does_not_resume_with_a_start_that_changed(run, data, tmp_path):
     other.heads.wod.bias.data += 1
     other.save(tmp_path / "model")
     refused("start is", train, recipe, data, tmp_path / "run", progress=False)
-
-
-OSCAR = {"form": "oscar", "region_dimension": 192, "hidden": 16, "layers": 1, "heads": 2, "intermediate": 24,
-         "vocabulary_size": 150, "maximum_tokens": 64, "positions": 64, "dropout": 0.0}  # fmt: skip
-
-
-@pytest.mark.parametrize("kind", [CrossEncoderConfig, OscarDualEncoderConfig])
-def test_the_tags_of_regions_are_trained_and_scored_with_unless_left_out(kind, tmp_path, tmp_path_factory):
-    data = load(images=16, cache=tmp_path_factory.mktemp("scenes"), regions=True)
-    bare = copy.copy(data)
-    bare.regions = [one._replace(tags=None) for one in data.regions]
-    short = {"data__batch_size": 4, "data__steps": 2, "data__validation": 0}
-    recipe = (
-        tower("uniter", **short) if kind is CrossEncoderConfig else itmlab.recipe("oscar").replace(**short, start=None)
-    )
-    recipe, runs = recipe.replace(model=kind(**OSCAR, object_tags=True)), []
-    for changes in ({}, {"model__object_tags": False}, {"model__object_tags": False, "start": str(tmp_path / "0")}):
-        run = train(recipe.replace(**changes), data, tmp_path / str(len(runs)), progress=False)
-        runs.append((run, similarity(run.model, data), similarity(run.model, bare)))
-    assert not torch.allclose(*runs[0][1:]) and not torch.allclose(runs[0][1], runs[1][1])
-    for run, found, without in runs[1:]:
-        assert not run.model.config.object_tags and torch.equal(found, without)

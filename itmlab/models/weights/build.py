@@ -193,11 +193,7 @@ def _text_fields(config: DualEncoderConfig, tower: Any) -> dict[str, Any]:
     """The fields of our configuration for a published text tower."""
     longest = min(config.maximum_tokens, tower.max_position_embeddings)
     sizes = {f"text_{ours}": getattr(tower, name) for ours, name in SIZES.items()}
-    return sizes | {
-        "vocabulary_size": tower.vocab_size,
-        "maximum_tokens": longest,
-        "text_settings": _settings(tower),
-    }
+    return sizes | {"vocabulary_size": tower.vocab_size, "maximum_tokens": longest, "text_settings": _settings(tower)}
 
 
 def _image_fields(config: DualEncoderConfig, tower: Any, usual: dict[str, Any]) -> dict[str, Any]:
