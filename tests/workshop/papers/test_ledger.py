@@ -185,7 +185,8 @@ def test_rows_share_runs_and_pairs_of_seeds_are_averaged(tmp_path, entry, data) 
     assert three.labels == ["1/4 of K", "4/4 of K", "two seeds"]
     pairs = [[first, second], [second, third], [third, first]]
     assert [pair.members for pair in three.runs["two seeds"]] == pairs
-    assert averaged.run(seeds=2, **options(data, tmp_path)).labels == ["1/4 of K", "4/4 of K"]  # both pairs are the same
+    two = averaged.run(seeds=2, **options(data, tmp_path))
+    assert two.labels == ["1/4 of K", "4/4 of K"], "both pairs of two seeds are the same"
     (alone,) = entry.runs(chosen=["1/4 of K"], seeds=1, **options(data, tmp_path))["1/4 of K"]
     assert alone.directory == single[0].directory, "some rows alone are the runs of all rows"
     for chosen in (["3/4 of K"], []):
