@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unicodedata import category
 
 import torch
 from torch import Tensor
@@ -16,6 +17,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from ..errors import ItmlabError
 from ..storage import read_json, write_bytes, write_json
+from .rules.lexicon import TABLES
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -113,7 +115,41 @@ def as_plain_text(tokenizer: "PreTrainedTokenizerFast") -> "PreTrainedTokenizerF
     tokenizer.backend_tokenizer.encode_special_tokens = True
     tokenizer.backend_tokenizer.no_padding()
     tokenizer.backend_tokenizer.no_truncation()
+    _spell_numbers(tokenizer)
     return tokenizer
+
+
+def _spell_numbers(tokenizer: "PreTrainedTokenizerFast") -> None:
+    """Make the tokeniser read "2 dogs" as "two dogs", for each number that it knows by its word only."""
+    from tokenizers import Regex, normalizers
+
+    backend, unknown = tokenizer.backend_tokenizer, tokenizer.unk_token
+    by_figure = {"1": "one"} | {str(number): word for word, number in TABLES["numbers"].items() if word != "dozen"}
+    encodings = backend.encode_batch([*by_figure, *by_figure.values()], add_special_tokens=False)
+    is_known = dict(zip([*by_figure, *by_figure.values()], [unknown not in e.tokens for e in encodings], strict=True))
+    spelled = [
+        normalizers.Replace(Regex(rf"(?<![\w.,]){figure}(?![\w.,]*\w)"), word)
+        for figure, word in by_figure.items()
+        if is_known[word] and not is_known[figure]
+    ]
+    if spelled:
+        backend.normalizer = normalizers.Sequence([n for n in (backend.normalizer, *spelled) if n is not None])
+
+
+def unknown_words(tokenizer: "PreTrainedTokenizerFast", sentence: str) -> list[str]:
+    """The words of a sentence, as written, that a tokeniser reads as its unknown token, each once.
+
+    A model sees the same vector in the place of each of them. Punctuation is left out; an emoji counts as a word. A
+    tokeniser that cuts unknown words into letters or bytes has no unknown words.
+
+    >>> unknown_words(tokenizer_of_words(["two", "dogs"]), "2 dogs, zebra 🐶 two")
+    ['zebra', '🐶']
+    """
+    text, unknown = plain_text(sentence), tokenizer.unk_token_id
+    encoding = tokenizer.backend_tokenizer.encode(text, add_special_tokens=False)
+    pieces = zip(encoding.ids, encoding.offsets, strict=True)
+    words = [text[slice(*offsets)] for number, offsets in pieces if number == unknown]
+    return list(dict.fromkeys(word for word in words if not all(category(letter)[0] in "PZC" for letter in word)))
 
 
 def save_tokenizer(tokenizer: "PreTrainedTokenizerFast", directory: str | Path) -> None:
