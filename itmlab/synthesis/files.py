@@ -4,6 +4,7 @@
 """
 
 import json
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +33,10 @@ OPTIONAL = {
 }
 PLACES = ("spans", "source", "replacement", "kind")  # with an entry for each changed place, or empty
 MARK = '"negative"'  # stands in every row, so in the beginning of every file that itmlab wrote
+
+
+class UnmatchedNegatives(UserWarning):
+    """Some captions of a file of negatives are not in the data set that uses it."""
 
 
 class Origin(NamedTuple):
@@ -73,6 +78,12 @@ class NegativeFile:
         if not any(rows):
             remedy = "check that the caption ids are those of this data set"
             raise ItmlabError(f"no negative belongs to a caption of {data.name}", where=str(self.path), remedy=remedy)
+        matched = len(self.negatives.keys() & set(data.caption_ids))
+        if matched < len(self.negatives):
+            what = (
+                f"{matched} of {len(self.negatives)} captions of {self.path} are in {data.name}; the others are unused"
+            )
+            warnings.warn(what, UnmatchedNegatives, stacklevel=2)
         return rows
 
 

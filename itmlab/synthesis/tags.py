@@ -40,7 +40,6 @@ from .negative import (
     Score,
     best,
     distinct,
-    own_generators,
     scored,
     without_false_negatives,
 )
@@ -228,36 +227,3 @@ def vse_c(
     lexicon = CaptionLexicon(used, data.image_of_caption[rows].tolist(), kinds)
     options = {"number": number, "filtered": filtered, "implied": lexicon.implied}
     return RuleSwaps(lexicon.nouns, PLACES, GREATER, **options)
-
-
-class Retrieved:
-    """`number` captions of other images for each caption, drawn at random without replacement from a pool.
-
-    The pool is `pool` (the whole set), or the captions of the call (the batch) if that is None. With `FilteredTopM` on
-    top its hardest are kept: TAGS draws 399 and keeps 31 (A.1, METHODS 3.5). Nothing is replaced in them, so the filter
-    of false negatives lets them pass. A caption that also describes the image is never taken.
-    """
-
-    def __init__(self, pool: Sequence[str] | None = None, *, number: int = 399):
-        if number < 1:
-            raise ItmlabError(f"{number} negatives a caption cannot be", remedy="give 1 or more")
-        self.pool, self.number = pool, number
-
-    def __call__(
-        self, captions: Captions, graphs: Graphs, image_captions: Sequence[Captions], *, generator: torch.Generator
-    ) -> list[list[Negative]]:
-        """The negatives of each caption, fewer where the pool has fewer; sentences that the pool repeats count once.
-
-        >>> rows = Retrieved()(["a dog", "a cat"], [], [["a dog"], ["a cat"]], generator=torch.Generator())
-        >>> [[negative.sentence for negative in row] for row in rows]
-        [['a cat'], ['a dog']]
-        """
-        pool = list(dict.fromkeys(captions if self.pool is None else self.pool))
-        streams, rows = own_generators(len(captions), generator), []
-        for caption, others, stream in zip(captions, image_captions, streams, strict=True):
-            of_image = {caption, *others}
-            # As many more as can turn out to be the image's own: the draw stays one of distinct sentences.
-            wanted = min(len(pool), self.number + len(of_image))
-            drawn = [pool[at] for at in torch.randperm(len(pool), generator=stream)[:wanted].tolist()]
-            rows.append([Negative(sentence) for sentence in drawn if sentence not in of_image][: self.number])
-        return rows

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from itmlab.data.faults import FaultyData
 from itmlab.errors import ItmlabError
 from itmlab.synthesis import Negative, generate_negatives, read_negatives, write_negatives
+from itmlab.synthesis.files import UnmatchedNegatives
 from itmlab.text import Span
 from tests.synthesis.negatives_data import caption_set, hostile_set, swaps
 
@@ -122,18 +123,20 @@ def test_negatives_of_other_captions_are_refused(tmp_path, captions):
         file.of(caption_set(captions, [0, 1]))
 
 
+def test_how_many_captions_of_a_file_are_in_the_data_is_said(tmp_path):
+    captions = ["a dog", "a cat", "a cow"]
+    made = [Negative("a pig", 0, 0), Negative("a hen", 1, 1), Negative("a fox", 2, 2)]
+    file = write_negatives(tmp_path / "x.jsonl", caption_set(captions, [0, 1, 2]), made)
+    with pytest.warns(UnmatchedNegatives, match="2 of 3 captions"):
+        assert list(map(len, file.of(caption_set(captions[:2], [0, 1])))) == [1, 1]
+    with pytest.raises(ItmlabError, match="no negative belongs"):
+        read_negatives(written(tmp_path, ROW)).of(caption_set(captions, [0, 1, 2]))
+
+
 def test_a_missing_file_and_a_folder_are_one_clear_line(tmp_path):
     for path in (tmp_path / "x.jsonl", tmp_path):
         with pytest.raises(ItmlabError, match=str(path)):
             read_negatives(path)
-
-
-def test_what_a_batch_gets_depends_on_the_seed_alone():
-    data = hostile_set()
-    whole = list(generate_negatives(data, swaps, batch=4))
-    part = list(generate_negatives(hostile_set(4), swaps, batch=4))
-    assert whole[: len(part)] == part
-    assert list(generate_negatives(data, swaps, batch=4, seed=1)) != whole
 
 
 def test_scores_and_perplexities_fill_only_what_is_missing():

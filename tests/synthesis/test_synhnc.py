@@ -12,7 +12,7 @@ from itmlab.errors import ItmlabError
 from itmlab.losses import InfoCMR, InfoNCE, TripletLoss
 from itmlab.synthesis import FeatureNegatives, SynHNC
 from itmlab.synthesis.synhnc import associate, kmeans, lloyd, recall, seeds, squared_distances, synthetic_negative
-from tests.synthesis.memory_by_loops import kernel_weights, synthetic
+from tests.synthesis.memory_by_loops import synthetic
 from tests.synthesis.negatives_data import seeded
 
 BOTH_WEIGHTS = pytest.mark.parametrize("weights", ["least_squares", "identity"])
@@ -71,16 +71,6 @@ def test_from_the_same_seeds_it_finds_scikit_learns_clusters(clusters):
         assert (found[anchor][allowed[anchor]].numpy() == scikit_learns_clusters(mine, points[begin[anchor]])).all()
 
 
-def test_it_stops_where_scikit_learn_stops_after_as_many_iterations():
-    points, allowed = features(80, groups=1), torch.ones(1, 80, dtype=torch.bool)
-    squared = squared_distances(points, points)
-    begin = seeds(squared, allowed, 6, generator=seeded(1))
-    results = [lloyd(squared, allowed, begin, iterations=number) for number in (1, 3)]
-    assert not torch.equal(*results)
-    for number, found in zip((1, 3), results, strict=True):
-        assert (found[0].numpy() == scikit_learns_clusters(points, points[begin[0]], max_iter=number)).all()
-
-
 def test_what_is_not_allowed_is_in_no_cluster_and_moves_none():
     points, allowed = features(40), some(10, 40)
     elsewhere = torch.where(allowed[3][:, None], points, features(40, seed=9))  # anchor 3 sees no difference
@@ -101,47 +91,12 @@ def test_an_anchors_clusters_do_not_depend_on_the_other_anchors():
     assert torch.equal(together, alone)
 
 
-def test_the_same_generator_gives_the_same_clusters_and_another_one_others():
-    points, allowed = features(60, groups=1), some(10, 60)
-    squared = squared_distances(points, points)
-    first, again, other = (kmeans(squared, allowed, 5, generator=seeded(n)) for n in (0, 0, 1))
-    assert torch.equal(first, again) and not torch.equal(first, other)
-
-
 def test_seeds_are_drawn_in_proportion_to_squared_distance():
     squared = torch.tensor([[0.0, 1.0, 3.0], [1.0, 0.0, 4.0], [3.0, 4.0, 0.0]])
     drawn = seeds(squared, torch.ones(30_000, 3, dtype=torch.bool), 2, generator=seeded())
     assert drawn[:, 0].bincount(minlength=3).tolist() == pytest.approx([10_000] * 3, rel=0.03)
     second = drawn[drawn[:, 0] == 0, 1].bincount(minlength=3) / (drawn[:, 0] == 0).sum()
     assert second.tolist() == pytest.approx([0, 1 / 4, 3 / 4], abs=0.02)
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_equals_begin_no_second_cluster(dtype):
-    points = features(5, dtype=dtype).repeat(8, 1)
-    squared = squared_distances(points, points)
-    begin = seeds(squared, torch.ones(20, 40, dtype=torch.bool), 8, generator=seeded())
-    assert (begin[:, 5:] == -1).all()
-    assert all(len(set((row[:5] % 5).tolist())) == 5 for row in begin)
-    found = lloyd(squared, torch.ones(20, 40, dtype=torch.bool), begin)
-    assert all(len(set(found[:, first::5].flatten().tolist())) <= 5 for first in range(5)) and (found < 5).all()
-
-
-def test_fewer_candidates_than_clusters_are_one_each_and_none_has_none():
-    points = features(6)
-    allowed = torch.tensor([[True, True, True, False, False, False], [False] * 6])
-    found = kmeans(squared_distances(points, points), allowed, 5, generator=seeded())
-    assert sorted(found[0, :3].tolist()) == [0, 1, 2] and (found[0, 3:] == -1).all()
-    assert (found[1] == -1).all()
-    nobody = kmeans(torch.zeros(0, 0), torch.zeros(2, 0, dtype=torch.bool), 5, generator=torch.Generator())
-    assert nobody.shape == (2, 0)
-
-
-def test_a_cluster_that_empties_stays_empty_and_harms_none():
-    corners = [[92.0, 55], [31, 5], [79, 31], [38, 11], [36, 14], [24, 44]]
-    squared = torch.cdist(torch.tensor(corners), torch.tensor(corners)).square()
-    found = lloyd(squared, torch.ones(1, 6, dtype=torch.bool), torch.tensor([[5, 4, 1]]))
-    assert found.tolist() == [[0, 2, 0, 2, 2, 2]]  # the one that began at (36, 14) has nobody left
 
 
 @settings(max_examples=60, deadline=None)
@@ -185,32 +140,6 @@ def test_the_fast_form_is_the_equations_as_printed(weights, sigma):
             torch.testing.assert_close(result[anchor, cluster], expected, atol=1e-8, rtol=0)
 
 
-@BOTH_WEIGHTS
-@pytest.mark.parametrize("sigma", [0.01, 0.1, 0.3, 1.0, 10.0])
-@pytest.mark.parametrize("regularisation", [1e-3, 1e-6])
-def test_it_is_the_pseudo_inverse_and_the_loops(weights, sigma, regularisation):
-    queries, points, to_anchor, squared, membership = setting()
-    options = {"sigma": sigma, "weights": weights, "regularisation": regularisation}
-    found = associate(to_anchor, squared, membership, clusters=4, **options)
-    result = recall(points, membership, found.coefficients, clusters=4)
-    expected = synthetic(queries.numpy(), points.numpy(), membership.numpy(), 4, **options)
-    np.testing.assert_allclose(result.numpy(), expected, atol=1e-8)
-
-
-@BOTH_WEIGHTS
-@pytest.mark.parametrize("sigma", [0.01, 0.1, 1.0, 10.0])
-def test_single_precision_is_near_to_double(weights, sigma):
-    """Both from the same single-precision features; ε = 10⁻³ bounds what rounding can do."""
-    *_, membership = setting(dtype=torch.float32)
-    results = []
-    for dtype in (torch.float32, torch.float64):
-        queries, points = (features(n, seed=s, dtype=torch.float32).to(dtype) for n, s in ((12, 1), (30, 0)))
-        distances = squared_distances(queries, points), squared_distances(points, points)
-        found = associate(*distances, membership, clusters=4, sigma=sigma, weights=weights)
-        results.append(recall(points, membership, found.coefficients, clusters=4).double())
-    torch.testing.assert_close(*results, atol=2e-3, rtol=0)
-
-
 def test_an_anchor_that_is_a_prototype_is_recalled_exactly_by_least_squares_and_not_by_identity():
     """What Eq. 5 asks of W: shown a prototype the memory gives it back, whatever σ."""
     points = features(9)
@@ -220,64 +149,6 @@ def test_an_anchor_that_is_a_prototype_is_recalled_exactly_by_least_squares_and_
         found = associate(squared, squared, membership, clusters=1, sigma=sigma, weights=weights, regularisation=1e-12)
         recalled = recall(points, membership, found.coefficients, clusters=1)[:, 0]
         assert torch.allclose(recalled, points, atol=1e-4) == close
-
-
-def test_identity_weights_are_the_kernels_weighted_mean():
-    queries, points, to_anchor, squared, membership = setting()
-    found = associate(to_anchor, squared, membership, clusters=4, sigma=0.5, weights="identity")
-    mine = points[membership[0] == 2]
-    expected = kernel_weights(queries[0].numpy(), mine.T.numpy(), 0.5) @ mine.numpy()
-    result = recall(points, membership, found.coefficients, clusters=4)
-    np.testing.assert_allclose(result[0, 2].numpy(), expected, atol=1e-12)
-    assert torch.equal(found.kernel, found.coefficients)
-
-
-def test_kernel_weights_sum_to_one_in_each_cluster_and_are_zero_outside_of_all():
-    *_, to_anchor, squared, membership = setting()
-    kernel = associate(to_anchor, squared, membership, clusters=4, sigma=0.05).kernel
-    for cluster in range(4):
-        inside = (membership == cluster).any(1)
-        torch.testing.assert_close(
-            kernel.where(membership == cluster, 0).sum(1)[inside], torch.ones(int(inside.sum()), dtype=kernel.dtype)
-        )
-    assert (kernel[membership < 0] == 0).all()
-
-
-def test_a_narrow_kernel_takes_the_nearest_prototype_of_each_cluster_and_a_wide_one_the_mean():
-    _, points, to_anchor, squared, membership = setting()
-    narrow = associate(to_anchor, squared, membership, clusters=4, sigma=1e-3, weights="identity").coefficients
-    wide = associate(to_anchor, squared, membership, clusters=4, sigma=1e3, weights="identity").coefficients
-    for cluster in range(4):
-        mine = (membership[5] == cluster).nonzero().squeeze(1)
-        nearest = mine[to_anchor[5, mine].argmin()]
-        assert narrow[5, nearest].item() == pytest.approx(1)
-        torch.testing.assert_close(
-            recall(points, membership, wide, clusters=4)[5, cluster], points[mine].mean(0), atol=1e-6, rtol=0
-        )
-
-
-def test_a_cluster_of_one_recalls_its_prototype_shrunk_by_the_regularisation():
-    points = features(3)
-    squared, membership = squared_distances(points, points), torch.tensor([[0, 1, -1]])
-    found = associate(squared[2:], squared, membership, clusters=3, regularisation=0.01)
-    torch.testing.assert_close(found.coefficients, torch.tensor([[1 / 1.01, 1 / 1.01, 0]], dtype=torch.float64))
-    assert (recall(points, membership, found.coefficients, clusters=3)[0, 2] == 0).all()
-
-
-def test_equal_prototypes_share_what_one_would_get():
-    queries, points = features(4, seed=1), features(8)
-    once = torch.zeros(4, 8, dtype=torch.int64)
-    results = []
-    for copies in (1, 3):
-        many = points.repeat(copies, 1)
-        distances = squared_distances(queries, many), squared_distances(many, many)
-        membership = once.repeat(1, copies)
-        found = associate(*distances, membership, clusters=1, sigma=0.5, weights="identity")
-        results.append(recall(many, membership, found.coefficients, clusters=1))
-        solved = associate(*distances, membership, clusters=1, sigma=0.5).coefficients
-        expected = synthetic(queries.numpy(), many.numpy(), membership.numpy(), 1, 0.5, "least_squares", 1e-3)
-        np.testing.assert_allclose(recall(many, membership, solved, clusters=1).numpy(), expected, atol=1e-8)
-    torch.testing.assert_close(*results)
 
 
 @settings(max_examples=80, deadline=None)
@@ -294,39 +165,6 @@ def test_it_is_the_loops_whatever_the_numbers(seed, candidates, clusters, sigma,
     result = recall(points, membership, found.coefficients, clusters=clusters).numpy()
     expected = synthetic(queries.numpy(), points.numpy(), membership.numpy(), clusters, sigma, weights, 1e-3)
     np.testing.assert_allclose(result, np.nan_to_num(expected), atol=1e-7)
-
-
-@BOTH_WEIGHTS
-def test_its_gradient_is_that_of_the_linear_system(weights):
-    """Conjugate gradients unrolled, against the derivative of a direct solution."""
-    queries, points, *_, membership = setting(3, 12, 2)
-
-    def by_system(q, x):
-        to_anchor, squared = ((a[:, None] - x).square().sum(-1) for a in (q, x))
-        results = []
-        for anchor in range(3):
-            for cluster in range(2):
-                mine = membership[anchor] == cluster
-                kernel = (-to_anchor[anchor][mine] / 0.5).softmax(0)
-                if weights == "least_squares":
-                    between = (-squared[mine][:, mine] / 0.5).exp()
-                    normalised = between / between.sum(0) + 1e-3 * torch.eye(len(between), dtype=between.dtype)
-                    kernel = torch.linalg.solve(normalised, kernel)
-                results.append(kernel @ x[mine])
-        return torch.stack(results).reshape(3, 2, -1)
-
-    def ours(q, x):
-        found = associate(
-            squared_distances(q, x), squared_distances(x, x), membership, clusters=2, sigma=0.5, weights=weights
-        )
-        return recall(x, membership, found.coefficients, clusters=2)
-
-    gradients = []
-    for of in (by_system, ours):
-        q, x = queries.clone().requires_grad_(), points.clone().requires_grad_()
-        of(q, x).sin().sum().backward()
-        gradients.append(torch.cat([q.grad, x.grad]))
-    torch.testing.assert_close(*gradients, atol=1e-8, rtol=1e-6)
 
 
 # All of it, as a loss is given it.
@@ -356,14 +194,6 @@ def test_nothing_of_an_anchors_own_image_is_in_its_negatives():
         assert torch.equal(first.features[anchor], again.features[anchor])
 
 
-def test_no_gradient_of_the_own_image_either():
-    queries, points, positives = batch()
-    points.requires_grad_()
-    found = made(SynHNC(4, sigma=0.5, detach=False), queries, points, positives)
-    found.features[3].sum().backward()
-    assert (points.grad[positives[3]] == 0).all() and (points.grad[~positives[3]] != 0).any(1).sum() > 10
-
-
 def test_detached_it_gives_the_loss_no_gradient_but_the_anchors():
     queries, points, positives = batch()
     queries, points = queries.requires_grad_(), points.requires_grad_()
@@ -374,37 +204,11 @@ def test_detached_it_gives_the_loss_no_gradient_but_the_anchors():
     assert points.grad is None
 
 
-def test_its_scores_are_cosines():
-    queries, points, positives = batch()
-    found = made(SynHNC(4), queries, points, positives)
-    expected = torch.cosine_similarity(queries[:, None], found.features, dim=-1)
-    torch.testing.assert_close(found.scores(queries), expected)
-
-
-def test_a_cluster_gives_a_negative_at_least_as_hard_as_its_members_are_on_average():
-    queries, points, positives = batch(40)
-    found = made(SynHNC(6, sigma=0.3), queries, points, positives)
-    mean = (queries @ points.T).masked_fill(positives, 0).sum(1) / (~positives).sum(1)
-    assert (found.scores(queries).max(1).values > mean).all()
-
-
 def test_lengths_of_what_comes_in_do_not_matter():
     queries, points, positives = batch(dtype=torch.float64)
     length = torch.rand(len(points), 1, dtype=torch.float64) + 0.5
     first, second = (made(SynHNC(4), q, p, positives) for q, p in ((queries, points), (3 * queries, length * points)))
     torch.testing.assert_close(first.features, second.features)
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
-@BOTH_WEIGHTS
-@pytest.mark.parametrize("sigma", [0.01, 0.1, 1.0, 10.0])
-def test_in_every_precision_it_is_finite_and_of_unit_length(dtype, weights, sigma):
-    queries, points, positives = (value.to(dtype) if value.is_floating_point() else value for value in batch(30))
-    found = made(SynHNC(8, sigma, weights), queries, points, positives)
-    assert found.features.dtype == dtype and found.allowed.all()
-    torch.testing.assert_close(
-        found.features.float().norm(dim=-1), torch.ones(30, 8), atol=1e-5 if dtype == torch.float32 else 1e-2, rtol=0
-    )
 
 
 @settings(max_examples=120, deadline=None)
@@ -460,23 +264,6 @@ def test_the_same_generator_gives_the_same_negatives_and_leaves_the_global_one_a
     assert torch.equal(before, torch.random.get_rng_state())
 
 
-def test_half_precision_around_it_changes_nothing():
-    given = batch(30)
-    plain = made(SynHNC(8), *given)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        inside = made(SynHNC(8), *given)
-    assert torch.equal(plain.features, inside.features)
-
-
-def test_features_that_are_no_numbers_reach_the_loss_which_names_them():
-    queries, points, positives = batch()
-    points[3] = torch.nan
-    found = made(SynHNC(4), queries, points, positives)
-    scores = torch.cat([queries @ points.T, found.scores(queries)], dim=1)
-    loss = InfoNCE()(scores, torch.cat([positives, ~found.allowed], dim=1), queries[:, 0])
-    assert found.features.shape == (10, 4, 16) and not loss.isfinite()
-
-
 def test_it_serves_any_loss_that_takes_extra_negatives():
     """Nothing but features, a mask and a generator goes in, and columns with permissions come out."""
     queries, points, positives = batch(8, 8)
@@ -493,18 +280,6 @@ def test_it_serves_any_loss_that_takes_extra_negatives():
     assert losses[0] > InfoNCE()(scores, positives, matches)
 
 
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_on_a_gpu_it_is_what_it_is_on_a_processor(dtype):
-    queries, points, positives = batch(64, dimension=64)
-    here = made(SynHNC(8, 0.3), queries, points, positives)
-    there = made(SynHNC(8, 0.3), queries.cuda().to(dtype), points.cuda().to(dtype), positives.cuda())
-    assert there.features.is_cuda and there.features.dtype == dtype and there.features.isfinite().all()
-    if dtype == torch.float32:
-        torch.testing.assert_close(there.features.cpu(), here.features, atol=1e-3, rtol=0)
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -515,9 +290,3 @@ def test_on_a_gpu_it_is_what_it_is_on_a_processor(dtype):
 def test_settings_that_mean_nothing_are_one_line(name, value):
     with pytest.raises(ItmlabError, match=name):
         SynHNC(**{name: value})
-
-
-def test_unit_vectors_are_what_the_tests_use():
-    queries, points, _ = batch()
-    torch.testing.assert_close(normalize(queries, dim=1), queries)
-    torch.testing.assert_close(normalize(points, dim=1), points)

@@ -1,4 +1,4 @@
-"""Algorithm 1 with a small cross-encoder on scenes, rules on scenes, and retrieved captions: never the image's own."""
+"""Algorithm 1 with a small cross-encoder on scenes, and rules on scenes."""
 
 import pytest
 import torch
@@ -8,11 +8,9 @@ from itmlab.errors import ItmlabError
 from itmlab.models import CrossEncoder, CrossEncoderConfig
 from itmlab.models.pairs import pieces_read
 from itmlab.scenes import load
-from itmlab.synthesis import FilteredTopM, Retrieved, generate_negatives
+from itmlab.synthesis import generate_negatives
 from itmlab.synthesis.tags import Tags, cross_encoder_score, vse_c
-from itmlab.text import SceneGraph
 from itmlab.text.tokens import train_wordpiece
-from tests.synthesis.negatives_data import seeded
 
 
 @pytest.fixture(scope="module")
@@ -83,41 +81,3 @@ def test_rules_know_the_words_of_scenes_and_a_tower_scores_what_they_make(data, 
     labels = [negative.truth for negative in made if negative.truth is not None]
     assert len(made) > 20 and labels.count(False) > 0.8 * len(labels)
     assert_scores_are_the_towers(made, data, tower)
-
-
-POOL = [f"caption {number}" for number in range(50)]
-BATCH = POOL[:3], [SceneGraph()] * 3, [POOL[0:2], POOL[0:2], POOL[2:7]]
-
-
-def sentences(row) -> list[str]:
-    return [negative.sentence for negative in row]
-
-
-def test_from_the_whole_set_none_twice_and_none_of_the_image():
-    for row, own in zip(Retrieved(POOL, number=20)(*BATCH, generator=seeded()), BATCH[2], strict=True):
-        assert len(set(sentences(row))) == 20 and not set(sentences(row)) & set(own)
-
-
-def test_from_the_batch_when_no_pool_is_given():
-    rows = Retrieved()(*BATCH, generator=seeded())
-    assert list(map(sentences, rows[:2])) == [["caption 2"]] * 2
-    assert set(sentences(rows[2])) == {"caption 0", "caption 1"}
-
-
-def test_every_other_caption_is_taken_equally_often():
-    batch = [POOL[0]] * 600, [SceneGraph()] * 600, [[]] * 600
-    rows = Retrieved(POOL[:11], number=5)(*batch, generator=seeded())
-    counts = [sum(sentence in sentences(row) for row in rows) for sentence in POOL[1:11]]
-    assert sum(counts) == 3000 and all(240 < count < 360 for count in counts)
-
-
-def test_the_hardest_of_those_drawn_are_kept_by_tailored():
-    tailored = FilteredTopM(
-        Retrieved(POOL, number=45),
-        score=lambda found, captions: torch.tensor([float(one.split()[1]) for one in found]),
-        keep=2,
-    )
-    drawn = Retrieved(POOL, number=45)(*BATCH, generator=seeded())
-    for row, all_drawn in zip(tailored(*BATCH, generator=seeded()), drawn, strict=True):
-        best = sorted((int(one.split()[1]) for one in sentences(all_drawn)), reverse=True)[:2]
-        assert [negative.score for negative in row] == best
