@@ -80,10 +80,8 @@ class NegativeFile:
             raise ItmlabError(f"no negative belongs to a caption of {data.name}", where=str(self.path), remedy=remedy)
         matched = len(self.negatives.keys() & set(data.caption_ids))
         if matched < len(self.negatives):
-            what = (
-                f"{matched} of {len(self.negatives)} captions of {self.path} are in {data.name}; the others are unused"
-            )
-            warnings.warn(what, UnmatchedNegatives, stacklevel=2)
+            what = f"{matched} of {len(self.negatives)} captions of {self.path} are in {data.name}"
+            warnings.warn(f"{what}; the others are unused", UnmatchedNegatives, stacklevel=2)
         return rows
 
 

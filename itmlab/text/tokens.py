@@ -259,11 +259,14 @@ def caption_words(
     for at, word in enumerate(encoding.word_ids):
         if word is not None:
             pieces.setdefault(word, []).append(at)
-    return [
-        (text[offsets[all_of[0]][0] : offsets[all_of[-1]][1]], [at for at in all_of if at < last])
-        for _, all_of in sorted(pieces.items())
-        if all_of[0] < last
-    ]
+    words = []
+    for _, positions in sorted(pieces.items()):
+        start, end = offsets[positions[0]][0], offsets[positions[-1]][1]
+        while 0 < start < len(text) and text[start - 1 : start + 1].isdecimal():
+            start -= 1  # a number that is spelled out stands at its last figure
+        if positions[0] < last:
+            words.append((text[start:end], [at for at in positions if at < last]))
+    return words
 
 
 # What `cleaned` leaves out, and what it makes a blank.

@@ -142,18 +142,6 @@ def test_unmasking_restores_ids_and_text(kind, batch, replacement):
         assert text == captions[0].encode("utf-8", "replace").decode()
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_phrases_behind_the_cut_are_not_hidden_and_the_share_is_of_what_is_left(kind):
-    caption = CORPUS[0]
-    last = len(graph(caption).tokens)
-    pieces = aligned(kind, [caption, "a"], 9)
-    hidden = [[Span(1, 2), Span(last - 3, last)], [Span(0, 1)]]
-    masked = mask_pieces(tokenizer(kind), pieces, hidden)
-    left = pieces.under([[Span(1, 2)], [Span(0, 1)]])
-    assert torch.equal(masked.hidden, left)
-    assert masked.share.tolist() == pytest.approx((left.sum(dim=1) / pieces.word_mask.sum(dim=1)).tolist())
-
-
 def test_bert_replaces_eight_in_ten_by_the_mask_one_by_chance_and_leaves_one():
     captions = [" ".join(CORPUS)] * 20
     own, pieces = tokenizer("ours"), aligned("ours", captions)
@@ -166,18 +154,6 @@ def test_bert_replaces_eight_in_ten_by_the_mask_one_by_chance_and_leaves_one():
     assert float(is_kept.sum()) / count == pytest.approx(0.1, abs=0.02)
     drawn = ids[~is_mask & ~is_kept]
     assert not set(drawn.tolist()) & set(own.all_special_ids) and len(set(drawn.tolist())) > 100
-
-
-def test_a_batch_draws_as_its_captions_would_one_by_one():
-    captions, own = ["a red dog near the lake", "a man", "two people stand on the grass"], tokenizer("roberta")
-    spans = [[Span(0, 3)], [Span(1, 2)], [Span(1, 4)]]
-    generator = torch.Generator().manual_seed(5)
-    batch = mask_pieces(own, aligned("roberta", captions), spans, replacement="bert", generator=generator)
-    generator = torch.Generator().manual_seed(5)
-    for row, (caption, hidden) in enumerate(zip(captions, spans, strict=True)):
-        pieces = aligned("roberta", [caption])
-        alone = mask_pieces(own, pieces, [hidden], replacement="bert", generator=generator).input_ids[0]
-        assert torch.equal(alone, batch.input_ids[row, : len(alone)])
 
 
 def test_a_tokeniser_without_a_mask_token_and_chance_without_a_generator_are_refused():

@@ -11,7 +11,9 @@ import pytest
 import spacy
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
+from itmlab.cli import app
 from itmlab.errors import ItmlabError
 from itmlab.text import parse, parsing
 from itmlab.text.graph import Attribute, Relation, SceneGraph, SceneObject, Span, tokenise
@@ -39,6 +41,25 @@ man holding a tennis racket: man | hold | tennis racket
 leg of the man: man | have | leg
 the man's hat: man | have | hat
 a black and white cat: cat | black; cat | white
+A black and white photo of a dog: photo | black; photo | white; dog | in | photo
+a picture of a dog: dog | in | picture
+An old picture of two dogs running on the beach: picture | old; dog | 2; dog | in | picture; dog | run on | beach
+a man holds a framed picture of a dog: man | hold | picture; picture | framed; dog | in | picture
+a blurry photo of a cat and a dog: photo | blurry; cat | in | photo; dog | in | photo
+two photos of a cat: photo | 2; cat | in | photo
+a photo of a dog: dog
+a close up of a red flower: flower | red
+an extreme close-up of an eye: close-up | extreme; eye | in | close-up
+A close up view of a pizza: view | close-up; pizza | in | view
+An aerial view of a city: view | aerial; city | in | view
+a clear reflection of a tree: reflection | clear; tree | have | reflection
+The white side of a building: side | white; building | have | side
+the front of a red bus: bus | red
+The shiny front of a red bus: front | shiny; bus | red; bus | have | front
+A large group of people standing here: group | large; people | group of; people | in | group; people | stand
+a colorful pair of shoes: pair | colorful; shoe | in | pair
+a large amount of snow: snow
+a small piece of cake: cake | small; cake | piece
 """  # a singular verb: only the dog walks; "bearded" is not what annotators made of it, but what is said
 
 
@@ -69,6 +90,15 @@ def test_captions_that_are_not_texts_are_refused(captions, line):
     refused(line, parse, captions, cache=False)
 
 
+def test_what_the_command_prints_holds_no_control_characters_and_names_unread_words(tmp_path):
+    file = tmp_path / "captions.txt"
+    file.write_text("a \x1b[31mred\x1b[0m dog \u202eon a\u2066 sofa\n一只狗 🐶 a café\n", encoding="utf-8")
+    printed = CliRunner().invoke(app, ["parse", "--file", str(file)]).output
+    assert all(character.isprintable() for character in printed.replace("\n", ""))
+    assert "(dog)" in printed and "\\x1b[31m" in printed and "\\u202e" in printed
+    assert printed.rstrip().endswith("left out: 一只狗, 🐶")
+
+
 HOSTILE = ["<b>dog</b>", "🐕🐕 🏖️", "一只狗在草地上奔跑", "a dog\n\tand\x00\x07 a cat", "a \ud800 dog"]
 HOSTILE += ["group of " * 2000, "it on it and " * 1000, "-" * 5000, "next to in front of on top of " * 300]
 
@@ -91,11 +121,6 @@ def test_any_text_is_read_the_same_alone_and_among_others(captions):
     assert together == [parse([caption], cache=False)[0] for caption in captions]
 
 
-def read(caption: str) -> dict[str, tuple[str, str, str]]:
-    """Each word with its part of speech, its head's text and its relation."""
-    return {token.text: (token.pos_, token.head.text, token.dep_) for token in load_pipeline()(caption)}
-
-
 def test_the_shipped_pipeline_is_small_and_holds_no_pickle():
     files = [path for path in SHIPPED_DIRECTORY.rglob("*") if path.is_file()]
     assert sum(path.stat().st_size for path in files) <= 8_000_000
@@ -106,50 +131,6 @@ def test_the_shipped_pipeline_is_small_and_holds_no_pickle():
 def test_importing_itmlab_does_not_import_spacy():
     code = "import sys, itmlab.text.parsing; assert 'spacy' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-TREES = """
-Two dogs running on the beach: dogs NOUN dogs ROOT, running VERB dogs acl
-two dogs running on the beach: beach NOUN running obl
-TWO DOGS RUNNING ON THE BEACH: RUNNING VERB DOGS acl
-A man riding a wave on top of a surfboard.: riding VERB man acl, wave NOUN riding obj
-a man riding a horse: horse NOUN riding obj
-A man sits on a bench: sits VERB sits ROOT
-A man sits on a bench .: man NOUN sits nsubj
-a woman holding a red umbrella: red ADJ umbrella amod
-A dog and a cat on a couch: cat NOUN dog conj
-The pizza is covered with cheese.: pizza NOUN covered nsubj:pass
-A group of people on skis: people NOUN group nmod, skis NOUN people nmod
-A fire hydrant next to a street: hydrant NOUN hydrant ROOT, fire NOUN hydrant compound
-a black dog that is jumping over a fence: jumping VERB dog acl:relcl
-Man in a t-shirt: t-shirt NOUN Man nmod
-"""
-LEMMAS = """
-Two men riding horses: men man, riding ride, horses horse
-children sitting at a table: children child, sitting sit
-A man sits on a bench: sits sit
-the leaves are green: leaves leaf
-The leaves are green.: are be
-women holding umbrellas: umbrellas umbrella
-a dog running in the grass: running run
-a bus parked on the street: parked park
-"""
-
-
-def cells(table: str) -> list[tuple[str, ...]]:
-    """Each caption with the parts of one cell behind it."""
-    rows = (line.split(": ") for line in table.strip().splitlines())
-    return [(caption, *cell.split()) for caption, said in rows for cell in said.split(", ")]
-
-
-@pytest.mark.parametrize("caption, word, tag, head, label", cells(TREES))
-def test_the_trees_of_captions_are_as_they_are_meant(caption, word, tag, head, label):
-    assert read(caption)[word] == (tag, head, label)
-
-
-@pytest.mark.parametrize("caption, word, lemma", cells(LEMMAS))
-def test_lemmas(caption, word, lemma):
-    assert {token.text: token.lemma_ for token in load_pipeline()(caption)}[word] == lemma
 
 
 def test_an_unknown_pipeline_is_refused():
@@ -195,14 +176,6 @@ def test_the_cache_answers_without_parsing_until_the_rules_change(tmp_path, monk
     monkeypatch.setattr(parsing, "rules_version", lambda: "other rules")
     with pytest.raises(TypeError):
         parse(captions)
-
-
-def test_the_cache_keeps_graphs_by_version_and_caption(tmp_path):
-    cache = GraphCache("v1", tmp_path)
-    cache.write({"b": PAIR, "a": PAIR})
-    cache.write({"a": DOG})
-    assert cache.read(["a", "c", "b"]) == {"a": DOG, "b": PAIR}
-    assert GraphCache("v2", tmp_path).read(["a"]) == {}
 
 
 def garbage(path):
