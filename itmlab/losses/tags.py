@@ -108,7 +108,7 @@ def retrieved_matching(
     images: in the paper the 31 best of 399 random ones (`samplers.mined_negatives`). Another `kind` than "triplet" has
     no margin.
 
-    >>> alike = torch.zeros(2, 3)  # nothing is told apart: one margin each way
+    >>> alike = torch.zeros(2, 3)  # no difference: one margin each way
     >>> round(retrieved_matching(alike[:, 0], alike, alike).item(), 2)
     0.4
     """

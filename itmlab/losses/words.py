@@ -47,9 +47,9 @@ def token_likelihood(
     losses = cross_entropy(chosen, targets, reduction="none")
     shares = None if weights is None else weights.to(losses)[targets]
     if groups is not None:
-        own = groups.to(losses.device)[labelled.nonzero()[:, 0]]
-        count = torch.bincount(own)
-        sums = losses.new_zeros(len(count)).index_add(0, own, losses if shares is None else losses * shares)
+        group_of_label = groups.to(losses.device)[labelled.nonzero()[:, 0]]
+        count = torch.bincount(group_of_label)
+        sums = losses.new_zeros(len(count)).index_add(0, group_of_label, losses if shares is None else losses * shares)
         return mean_of(sums / count.clamp(min=1), count > 0)
     if shares is None:
         return losses.mean()

@@ -72,16 +72,16 @@ class NegativeFile:
         for number, (caption_id, caption, image) in enumerate(captions):
             origin = Origin(data.image_ids[image], caption)
             if self.origins.get(caption_id, origin) != origin:
-                what = f"the caption {one_line(repr(caption_id), 60)} differs from that of {data.name}"
-                raise ItmlabError(what, where=str(self.path), remedy="make the negatives of this data set")
+                message = f"the caption {one_line(repr(caption_id), 60)} differs from that of {data.name}"
+                raise ItmlabError(message, where=str(self.path), remedy="make the negatives of this data set")
             rows.append([negative.of(image, number) for negative in self.negatives.get(caption_id, [])])
         if not any(rows):
             remedy = "check that the caption ids are those of this data set"
             raise ItmlabError(f"no negative belongs to a caption of {data.name}", where=str(self.path), remedy=remedy)
         matched = len(self.negatives.keys() & set(data.caption_ids))
         if matched < len(self.negatives):
-            what = f"{matched} of {len(self.negatives)} captions of {self.path} are in {data.name}"
-            warnings.warn(f"{what}; the others are unused", UnmatchedNegatives, stacklevel=2)
+            message = f"{matched} of {len(self.negatives)} captions of {self.path} are in {data.name}"
+            warnings.warn(f"{message}; the others are unused", UnmatchedNegatives, stacklevel=2)
         return rows
 
 
@@ -115,12 +115,12 @@ def write_negatives(
 
 def rows_of(data: CaptionSet, negatives: Iterable[Negative], *, made_by: str = "") -> Iterator[Row]:
     """The rows of a file of these negatives; also what `datasets.Dataset.from_list` takes."""
-    seen: set[tuple[int, str]] = set()
+    written: set[tuple[int, str]] = set()
     for negative in negatives:
         caption, key = data.captions[negative.caption], (negative.caption, negative.sentence)
-        if key in seen or negative.sentence == caption or wrong_caption(negative.sentence):
+        if key in written or negative.sentence == caption or wrong_caption(negative.sentence):
             continue
-        seen.add(key)
+        written.add(key)
         ids = data.caption_ids[negative.caption], data.image_ids[negative.image]
         row = dict(zip(REQUIRED, (*ids, caption, negative.sentence), strict=True))
         row |= {name: getattr(negative, name) for name in OPTIONAL}

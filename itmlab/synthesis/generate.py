@@ -53,7 +53,9 @@ def generate_negatives(
             if wrong_caption(negative.sentence) is None
         ]
         if score is not None:
-            negatives = _filled(negatives, "score", lambda some: score([one.image for one in some], _sentences(some)))
+            negatives = _filled(
+                negatives, "score", lambda some: score([empty.image for empty in some], _sentences(some))
+            )
         if fluency is not None:
             negatives = _filled(negatives, "fluency", lambda some: fluency(_sentences(some)))
         if truth and data.world is not None:

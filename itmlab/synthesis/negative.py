@@ -114,7 +114,8 @@ class OneByOne:
         """The negatives of each caption."""
         rows = zip(captions, graphs, image_captions, own_generators(len(captions), generator), strict=True)
         return [
-            list(self.generate([caption], [graph], [others], generator=own)[0]) for caption, graph, others, own in rows
+            list(self.generate([caption], [graph], [others], generator=draws)[0])
+            for caption, graph, others, draws in rows
         ]
 
 
@@ -188,7 +189,7 @@ Implied = Mapping[str, Iterable[str]]  # a token as written → tokens that are 
 def without_false_negatives(
     negatives: Sequence[Negative], image_captions: Iterable[str], implied: Implied | None = None
 ) -> list[Negative]:
-    """The negatives of which at least one replaced-in token occurs in no caption of the image (TAGS Sec. 2.1.2).
+    """The negatives with at least one new token that occurs in no caption of the image (TAGS Sec. 2.1.2).
 
     A heuristic: a synonym that no caption uses passes, and so does a true word that no caption says. Words that name
     nothing (articles, "is", "and") and signs that are not words (".", an emoji) do not count as put in. Where a lexicon
@@ -243,15 +244,15 @@ class Readable:
             return [list(row) for row in rows]
         pieces = self.pieces([*captions, *sentences])
         of_captions, of_sentences = pieces[: len(captions)], iter(pieces[len(captions) :])
-        kept = [
-            [negative for negative in row if next(of_sentences) != own]
-            for own, row in zip(of_captions, rows, strict=True)
+        remaining = [
+            [negative for negative in row if next(of_sentences) != caption_pieces]
+            for caption_pieces, row in zip(of_captions, rows, strict=True)
         ]
-        before, self.left_out = self.left_out, self.left_out + len(sentences) - sum(map(len, kept))
+        before, self.left_out = self.left_out, self.left_out + len(sentences) - sum(map(len, remaining))
         if len(str(before)) < len(str(self.left_out)) or (self.left_out and not before):
-            what = f"{self.left_out} so far left out: cut to what the model reads, they are their captions"
-            warnings.warn(f"negatives: {what}", UnreadNegatives, stacklevel=2)
-        return kept
+            message = f"{self.left_out} so far left out: cut to what the model reads, they are their captions"
+            warnings.warn(f"negatives: {message}", UnreadNegatives, stacklevel=2)
+        return remaining
 
 
 # (sentences, for each the number of its caption in the call) -> how well each matches that caption's image
@@ -266,8 +267,8 @@ def scored(negatives: Sequence[Sequence[Negative]], score: Score) -> list[list[N
     captions = torch.arange(len(negatives)).repeat_interleave(torch.tensor([len(row) for row in negatives]))
     scores = torch.as_tensor(score(sentences, captions))
     if scores.shape != (len(sentences),) or not bool(scores.isfinite().all()):
-        what = f"{len(sentences)} sentences were scored with {tuple(scores.shape)} numbers, or some are not finite"
-        raise ItmlabError(what, remedy="give a score function that returns one number a sentence")
+        message = f"{len(sentences)} sentences were scored with {tuple(scores.shape)} numbers, or some are not finite"
+        raise ItmlabError(message, remedy="give a score function that returns one number a sentence")
     values = iter(scores.tolist())
     return [[replace(negative, score=next(values)) for negative in row] for row in negatives]
 

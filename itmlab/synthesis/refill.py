@@ -64,8 +64,8 @@ class MaskedRefill:
         rows: int = 64,
     ):
         if min(maskings, samples) < 1 or not 0 < temperature < float("inf"):
-            what = f"{maskings} maskings, {samples} samples at a temperature of {temperature}"
-            raise ItmlabError(what, remedy="give numbers above 0")
+            message = f"{maskings} maskings, {samples} samples at a temperature of {temperature}"
+            raise ItmlabError(message, remedy="give numbers above 0")
         self.fill, self.tokenizer = fill, tokenizer
         self.maskings, self.samples, self.temperature = maskings, samples, temperature
         self.masking = PhraseMasking() if masking is None else masking
@@ -122,15 +122,17 @@ class MaskedRefill:
     def _sentences(
         self, caption: str, graph: SceneGraph, groups: Sequence[list["Group"]], filled: Sequence[Drawn]
     ) -> Iterator[Negative]:
-        """The sentences of one caption, the same filling of a masking once; what says the same is no change."""
+        """The sentences of one caption, each filling of a masking once. A phrase filled with itself is unchanged."""
         # spelled into the caption itself, so that nothing outside the hidden phrases passes through the tokeniser
         characters = token_characters(caption, graph.tokens)
         for parts, fillings in zip(groups, filled, strict=True):
-            said = [caption[characters[span.start][0] : characters[span.end - 1][1]].lower() for _, _, span in parts]
+            originals = [
+                caption[characters[span.start][0] : characters[span.end - 1][1]].lower() for _, _, span in parts
+            ]
             masked = tuple(position for group in parts for position in group.positions)
             for filling in dict.fromkeys(map(tuple, fillings.T.tolist())):
                 drawn, changes = iter(filling), []
-                for group, old in zip(parts, said, strict=True):
+                for group, old in zip(parts, originals, strict=True):
                     words = self.vocabulary.words(tuple(islice(drawn, len(group.positions))))
                     if words.lower() != old:
                         changes.append(Change(group.span, words, group.kind))
@@ -239,10 +241,12 @@ class Vocabulary:
         parts = zip(logits[:, :size].split(block), begins.split(block), chance.split(block), strict=True)
         for some, opens, numbers in parts:
             allowed = torch.where(opens[:, None].to(logits.device), opening, anywhere)
-            kept = some.double().masked_fill(~allowed, -torch.inf)  # double: sums of 30,000 shares are compared
-            if not bool(kept.amax(dim=1).isfinite().all()):  # NaN and infinity pass through amax
+            allowed_logits = some.double().masked_fill(
+                ~allowed, -torch.inf
+            )  # double: sums of 30,000 shares are compared
+            if not bool(allowed_logits.amax(dim=1).isfinite().all()):  # NaN and infinity pass through amax
                 raise ItmlabError("the model that refills gave logits that are not numbers", remedy="check its weights")
-            shares = (kept / temperature).softmax(dim=1).cumsum(dim=1)
+            shares = (allowed_logits / temperature).softmax(dim=1).cumsum(dim=1)
             wanted = numbers.to(shares) * shares[:, -1:]  # not times 1: the last sum is rounded
             last = size - 1 - allowed.flip(dims=(1,)).int().argmax(dim=1, keepdim=True)
             drawn.append(torch.searchsorted(shares, wanted, right=True).minimum(last).cpu())

@@ -73,8 +73,8 @@ class RuleSwaps:
         self, captions: Captions, graphs: Graphs, image_captions: Sequence[Captions], *, generator: torch.Generator
     ) -> list[list[Negative]]:
         """The negatives of each caption; `image_captions` are those of its image, used by the filter."""
-        own = own_generators(len(captions), generator)
-        return [self._of(*parts) for parts in zip(captions, graphs, image_captions, own, strict=True)]
+        generators = own_generators(len(captions), generator)
+        return [self._of(*parts) for parts in zip(captions, graphs, image_captions, generators, strict=True)]
 
     def _of(
         self, caption: str, graph: SceneGraph, image_captions: Captions, generator: torch.Generator
@@ -84,8 +84,8 @@ class RuleSwaps:
         candidates = list(dict.fromkeys(self._changes(graph)))
         if self.filtered:
             put_in = [Negative(change.words, replacement=(change.words,)) for change in candidates]
-            kept = set(without_false_negatives(put_in, [caption, *image_captions], self.implied))
-            candidates = [change for change, negative in zip(candidates, put_in, strict=True) if negative in kept]
+            remaining = set(without_false_negatives(put_in, [caption, *image_captions], self.implied))
+            candidates = [change for change, negative in zip(candidates, put_in, strict=True) if negative in remaining]
         if self.number is None and len(candidates) * len(caption) > MOST_CHARACTERS:
             message = f"a caption of {len(graph.tokens)} words has {len(candidates)} negatives"
             raise ItmlabError(message, where=one_line(caption, 60), remedy="give number=, how many of each caption")

@@ -304,7 +304,7 @@ def _conjugate_gradients(
     square = residual.square().sum(1, keepdim=True)
     enough = square.detach() * tolerance**2
     for _ in range(MOST):
-        unsolved = square > enough  # a solved row stays as it is: none depends on how long another takes
+        unsolved = square > enough  # a solved row is not changed: no row depends on how long another takes
         if not bool(unsolved.any()):
             break
         image = product(direction)

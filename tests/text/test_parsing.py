@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import sqlite3
 import subprocess
 import sys
 
@@ -16,7 +15,7 @@ from typer.testing import CliRunner
 from itmlab.cli import app
 from itmlab.errors import ItmlabError
 from itmlab.text import parse, parsing
-from itmlab.text.graph import Attribute, Relation, SceneGraph, SceneObject, Span, tokenise
+from itmlab.text.graph import SceneGraph
 from itmlab.text.parsing import SHIPPED_DIRECTORY, GraphCache, load_pipeline, pipeline_version
 from tests.refusals import refused
 from tests.text.rules.test_scene_graph import facts
@@ -60,26 +59,12 @@ A large group of people standing here: group | large; people | group of; people 
 a colorful pair of shoes: pair | colorful; shoe | in | pair
 a large amount of snow: snow
 a small piece of cake: cake | small; cake | piece
-"""  # a singular verb: only the dog walks; "bearded" is not what annotators made of it, but what is said
+"""  # a singular verb: only the dog walks; "bearded" is not what annotators made of it
 
 
-@pytest.mark.parametrize("caption, said", [line.split(": ") for line in CAPTIONS.strip().splitlines()])
-def test_the_shipped_pipeline_reads_captions(caption, said):
-    assert parse([caption], cache=False)[0].tuples() == facts(*said.split("; "))
-
-
-def test_equal_captions_are_parsed_once_and_order_is_kept():
-    first, second = "a red ball", "two black dogs"
-    graphs = parse([first, second, first], cache=False)
-    assert [graph.tokens for graph in graphs] == [tuple(caption.split()) for caption in (first, second, first)]
-    assert graphs[0] is graphs[2]
-
-
-def test_spans_index_the_tokens():
-    (graph,) = parse(["A brown dog is standing in front of the house."], cache=False)
-    dog, house = graph.objects
-    assert (graph.text(dog.span), graph.text(dog.attributes[0].span)) == ("dog", "brown")
-    assert (graph.text(house.span), graph.text(graph.relations[0].span)) == ("house", "standing in front of")
+@pytest.mark.parametrize("caption, expected", [line.split(": ") for line in CAPTIONS.strip().splitlines()])
+def test_the_shipped_pipeline_reads_captions(caption, expected):
+    assert parse([caption], cache=False)[0].tuples() == facts(*expected.split("; "))
 
 
 @pytest.mark.parametrize(
@@ -128,11 +113,6 @@ def test_the_shipped_pipeline_is_small_and_holds_no_pickle():
     assert not [path for path in files if re.match(rb"\x80[\x02-\x05].*\.$", path.read_bytes(), re.DOTALL)]
 
 
-def test_importing_itmlab_does_not_import_spacy():
-    code = "import sys, itmlab.text.parsing; assert 'spacy' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
 def test_an_unknown_pipeline_is_refused():
     refused("no such pipeline", parse, ["a dog"], parser="en_core_web_huge", cache=False)
 
@@ -163,9 +143,6 @@ def test_code_in_the_folder_of_a_pipeline_is_not_run(tmp_path):
 
 # The cache.
 
-DOG = SceneGraph((SceneObject("dog", (Attribute("red", Span(1, 2)),), 2, True, Span(2, 3)),), (), tokenise("a red dog"))
-PAIR = SceneGraph((SceneObject("man"), SceneObject("ball")), (Relation(0, "kick", 1),), tokenise("man kicks ball"))
-
 
 def test_the_cache_answers_without_parsing_until_the_rules_change(tmp_path, monkeypatch):
     monkeypatch.setenv("ITMLAB_CACHE", str(tmp_path))
@@ -182,18 +159,7 @@ def garbage(path):
     path.write_bytes(b"SQLite format 3\x00" + b"\xff" * 4096)
 
 
-def another_table(path):
-    with sqlite3.connect(path) as other:
-        other.execute("CREATE TABLE graphs (name TEXT)")
-
-
-def another_graph(path):
-    GraphCache("v1", path.parent).write({"a": DOG})
-    with sqlite3.connect(path) as other:
-        other.execute("UPDATE graphs SET graph = '{}'")
-
-
-@pytest.mark.parametrize("damage", [garbage, another_table, another_graph, os.mkdir])
+@pytest.mark.parametrize("damage", [garbage, os.mkdir])
 def test_a_cache_that_cannot_be_used_is_a_warning(tmp_path, damage):
     cache = GraphCache("v1", tmp_path)
     damage(cache.path)

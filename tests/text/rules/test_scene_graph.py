@@ -15,17 +15,17 @@ from tests.text.trees import VOCABULARY, tree
 
 def facts(*lines: str) -> set[tuple[str, ...]]:
     """Tuples from lines like "dog | chase | ball"; objects of longer tuples need no line of their own."""
-    found = {tuple(part.strip() for part in line.split("|")) for line in lines}
-    found |= {(fact[0],) for fact in found}
-    return found | {(fact[2],) for fact in found if len(fact) == 3}
+    result = {tuple(part.strip() for part in line.split("|")) for line in lines}
+    result |= {(fact[0],) for fact in result}
+    return result | {(fact[2],) for fact in result if len(fact) == 3}
 
 
 def cases(text: str) -> dict[str, tuple[str, set[tuple[str, ...]]]]:
     """By name the cells of a tree, which are the indented lines, and the facts behind the name."""
-    found = {}
-    for name, said, cells in re.findall(r"^(\S.*?):(.*)\n((?: +.*\n)+)", text, re.MULTILINE):
-        found[name] = " ".join(cells.split()), facts(*filter(None, said.strip().split("; ")))
-    return found
+    result = {}
+    for name, expected, cells in re.findall(r"^(\S.*?):(.*)\n((?: +.*\n)+)", text, re.MULTILINE):
+        result[name] = " ".join(cells.split()), facts(*filter(None, expected.strip().split("; ")))
+    return result
 
 
 UNIVERSAL = cases("""
