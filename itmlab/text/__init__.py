@@ -1,4 +1,4 @@
-"""What captions say: scene graphs with their token spans, maskings of their phrases, and tokenising."""
+"""Text of captions: scene graphs with token spans, maskings of phrases, and tokenisers."""
 
 import lazy_loader as lazy
 
