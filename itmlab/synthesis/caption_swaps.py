@@ -31,7 +31,7 @@ TOGETHER = 0.04  # two words said of one image in different captions this often 
 
 
 class Kinds:
-    """The kind of each noun, by the most frequent of its senses that has one, and which nouns exclude each other."""
+    """The kind of each noun, by its most frequent sense that has one, and which nouns exclude each other."""
 
     def __init__(self, nouns: Nouns, kinds: str = TABLES["words"]["kinds"]):
         self.nouns = nouns
@@ -42,7 +42,7 @@ class Kinds:
         self.sense, self.all_above = cache(self._sense), cache(self._all_above)
 
     def _sense(self, noun: str) -> int | None:
-        """The synset that a noun stands for; None if none has a kind, or if it could be more than one."""
+        """Return the synset of a noun; None if none has a kind, or if several are likely."""
         senses = [(synset.offset, count + 0.5) for synset, count in self.nouns.senses(noun)]
         visible = [sense for sense in senses if self.top(sense[0])]
         if not visible or noun in VAGUE:
@@ -54,15 +54,15 @@ class Kinds:
         return best if shares[0] >= SENSE and shares[1] >= RARE else None
 
     def _all_above(self, noun: str) -> frozenset[int]:
-        """The synsets of all senses of a noun, and all above them."""
+        """Return the synsets of all senses of a noun, and all above them."""
         return frozenset().union(*(self.nouns.above(synset.offset) for synset, _ in self.nouns.senses(noun)))
 
     def top(self, offset: int) -> int | None:
-        """The kind above a synset."""
+        """Return the kind above a synset."""
         return next((above for above in self.nouns.above(offset) if above in self.tops and above != offset), None)
 
     def exclude(self, noun: str, other: str) -> bool:
-        """Whether two nouns are of one kind, and neither is the other, above it, or a synonym."""
+        """Return whether two nouns are of one kind, and neither is above the other or a synonym of it."""
         mine, other_sense = self.sense(noun), self.sense(other)
         if mine is None or other_sense is None or self.top(mine) != self.top(other_sense):
             return False

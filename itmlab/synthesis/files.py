@@ -1,4 +1,4 @@
-"""Negatives as a file of JSON lines: a row for each negative, beside the caption that it was made of.
+"""Negatives as a file of JSON lines: a row for each negative, with the caption that it was made from.
 
 `datasets.Dataset.from_json(path)` reads the same file as a table, for everything that itmlab does not do with it.
 """
@@ -40,7 +40,7 @@ class UnmatchedNegatives(UserWarning):
 
 
 class Origin(NamedTuple):
-    """The caption that negatives were made of, and the id of its image."""
+    """A caption that negatives were made from, and the id of its image."""
 
     image_id: str
     caption: str
@@ -48,7 +48,13 @@ class Origin(NamedTuple):
 
 @dataclass(frozen=True)
 class NegativeFile:
-    """The negatives in a file by caption id, and what each of these captions was."""
+    """The negatives in a file.
+
+    Attributes:
+        path: the file.
+        negatives: the negatives by caption id.
+        origins: each caption and its image, by caption id.
+    """
 
     path: Path
     negatives: dict[str, list[Negative]]
@@ -62,7 +68,9 @@ class NegativeFile:
         return f"{self.path}: {len(self)} negatives of {len(self.negatives)} captions"
 
     def of(self, data: CaptionSet) -> list[list[Negative]]:
-        """The negatives of each caption of `data`, numbered as there; empty where the file has none.
+        """Return the negatives of each caption of a data set, numbered as there; empty where the file has none.
+
+        A warning says how many captions matched if some are not in `data`.
 
         Raises:
             ItmlabError: a caption of the file has another text or image in `data`, or no caption of the file is there.
@@ -88,13 +96,16 @@ class NegativeFile:
 def write_negatives(
     path: str | Path, data: CaptionSet, negatives: Iterable[Negative], *, made_by: str = "", force: bool = False
 ) -> NegativeFile:
-    """Write negatives of captions of `data`, which are numbered as there, and return what the file holds.
+    """Write negatives of captions of a data set, and return the file's content.
 
     Copies of the caption, duplicates and sentences without a word are left out. The file appears under its name when
     it is complete.
 
     Args:
-        made_by: how the negatives were made, in words; stands in every row.
+        path: the file.
+        data: the data set that the negatives are numbered by.
+        negatives: the negatives.
+        made_by: how the negatives were made; a column of every row.
         force: overwrite a file that itmlab did not write.
 
     Raises:
@@ -114,7 +125,7 @@ def write_negatives(
 
 
 def rows_of(data: CaptionSet, negatives: Iterable[Negative], *, made_by: str = "") -> Iterator[Row]:
-    """The rows of a file of these negatives; also what `datasets.Dataset.from_list` takes."""
+    """Yield the rows of a file of these negatives, which `datasets.Dataset.from_list` takes as well."""
     written: set[tuple[int, str]] = set()
     for negative in negatives:
         caption, key = data.captions[negative.caption], (negative.caption, negative.sentence)
@@ -132,10 +143,11 @@ def rows_of(data: CaptionSet, negatives: Iterable[Negative], *, made_by: str = "
 
 
 def read_negatives(path: str | Path) -> NegativeFile:
-    """The negatives in a file that `write_negatives` wrote, or anybody's with at least the columns `REQUIRED`.
+    """Read a file that `write_negatives` wrote, or another one with at least the columns `REQUIRED`.
 
     Raises:
         FaultyData: all faults at once, with the line of each.
+        ItmlabError: the file has no negatives.
     """
     path = Path(path)
     faults = Faults("negatives", source=str(path))

@@ -36,11 +36,26 @@ Drawn = Int[Tensor, "hidden sample"]  # L pieces for each hidden place
 
 
 class MaskedRefill:
-    """K = `maskings` maskings of each caption and L = `samples` fillings of each at τ = `temperature` (Eq. 2).
+    """Makes negatives by masking phrases of a caption and refilling them with a masked language model.
 
-    `fill` is asked for each masking once, `rows` maskings of any captions at a time. Every hidden piece is drawn by
-    itself; special tokens and the unknown one are never drawn, nor a continuation where a hidden phrase begins (it
-    would change the word before).
+    Every hidden piece is drawn independently. Special tokens and the unknown one are never drawn, nor a continuation
+    where a hidden phrase begins, which would change the word before.
+
+    Args:
+        fill: the model; it is asked for each masking once.
+        tokenizer: the model's tokeniser.
+        maskings: K, how many maskings of each caption.
+        samples: L, how many fillings of each masking.
+        temperature: τ of Eq. 2.
+        masking: what is hidden; phrases of the scene graph by default.
+        maximum_pieces: how many pieces of a caption the model reads.
+        rows: how many maskings are read at a time.
+
+    Raises:
+        ItmlabError: a number out of range, or a tokeniser without pieces that begin a word.
+
+    References:
+        Fan et al. (2022), TAGS-DC, Sec. 2.1.1, Eq. 2, Algorithm 1 lines 3 to 7.
 
     >>> from itmlab.text.tokens import train_wordpiece
     >>> tokenizer = train_wordpiece(["a dog", "a cat"] * 9, 60)
@@ -75,9 +90,9 @@ class MaskedRefill:
     def __call__(
         self, captions: Captions, graphs: Graphs, image_captions: object = None, *, generator: torch.Generator
     ) -> list[list[Negative]]:
-        """The distinct sentences made of each caption, none of them the caption; `image_captions` are not looked at.
+        """Return the distinct sentences made from each caption; `image_captions` is ignored.
 
-        One number is drawn a caption: its negatives do not depend on how its neighbours are masked or batched.
+        The negatives of a caption do not depend on the other captions of the call.
         """
         generators = own_generators(len(captions), generator)
         together = max(self.rows // self.maskings, 1)
@@ -177,7 +192,11 @@ COVERED = 0.72
 
 
 def refuse_unknown_words(tokenizer: "PreTrainedTokenizerFast", captions: Captions, *, where: str | None = None) -> None:
-    """An ItmlabError if less than `COVERED` of the captions' words are whole pieces: refillings would be word salad."""
+    """Check that a refiller knows the words of captions; otherwise its sentences would be word salad.
+
+    Raises:
+        ItmlabError: less than `COVERED` of the captions' words are whole pieces.
+    """
     words = [word for caption in captions for word in tokenise(plain_text(caption)) if word[0].isalnum()]
     pieces = [encoding.ids for encoding in tokenizer.backend_tokenizer.encode_batch(words, add_special_tokens=False)]
     share = sum(len(ids) == 1 and ids != [tokenizer.unk_token_id] for ids in pieces) / max(len(words), 1)
@@ -196,10 +215,17 @@ _ANCHOR = "a"  # a word before the drawn pieces: decoders write blanks and joint
 
 
 class Vocabulary:
-    """The pieces of a tokeniser that can be drawn (`allowed`), and those of them that open a word (`beginning`).
+    """The pieces of a tokeniser that can be drawn.
 
-    Special pieces, the unknown one, spare ones and those that spell nothing are never drawn. A tokeniser without any
-    piece that opens a word is an ItmlabError. `words(ids)` is what pieces spell, behind a blank.
+    Special pieces, the unknown one, spare ones and those that spell nothing are never drawn.
+
+    Attributes:
+        allowed: the pieces that can be drawn.
+        beginning: those of them that begin a word.
+        words: returns the text of pieces that follow a blank.
+
+    Raises:
+        ItmlabError: a tokeniser without any piece that begins a word.
     """
 
     def __init__(self, tokenizer: "PreTrainedTokenizerFast"):
@@ -230,10 +256,16 @@ class Vocabulary:
         temperature: float,
         chance: Float[Tensor, "hidden sample"],
     ) -> Drawn:
-        """Pieces from softmax(logits / temperature) over those allowed there, one for each chance in [0, 1).
+        """Draw pieces from softmax(logits / temperature) over the allowed ones, one for each chance.
 
-        The piece is the first up to which the shares add up to more than the number. A model may have more outputs than
-        the tokeniser has pieces. Logits that are not numbers are an ItmlabError.
+        Args:
+            logits: of each hidden place; a model may have more outputs than the tokeniser has pieces.
+            begins: the places where a hidden phrase begins.
+            temperature: τ.
+            chance: numbers in [0, 1); each takes the first piece up to which the probabilities add up to more.
+
+        Raises:
+            ItmlabError: logits that are not numbers.
         """
         size = len(self.allowed)
         block = max(_BATCH_SIZE // size, 1)
