@@ -33,7 +33,7 @@ def small(tmp_path):
         lemmas = words.split()
         pointers = f"001 @ {offsets[above]:08d} n 0000" if above else "000"
         written = " ".join(f"{word} 0" for word in lemmas)
-        data += f"{offsets[name]:08d} 05 n {len(said):02x} {written} {pointers} | what it is  \n"
+        data += f"{offsets[name]:08d} 05 n {len(lemmas):02x} {written} {pointers} | what it is  \n"
     (tmp_path / "data.noun").write_text(data)
     lines = [f"{name} n 2 1 @ 2 1 {offset:08d} {offsets['bread']:08d}  " for name, offset in offsets.items()]
     (tmp_path / "index.noun").write_text("\n".join(["  1 a licence", *lines]) + "\n")
