@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+import workshop
 from workshop.exercises import check, judging, scores
 from workshop.exercises.judging import EXERCISES, scenes, truth
 
@@ -15,7 +16,7 @@ import itmlab
 from tests.refusals import refused
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ROOT / "itmlab" / "book" / "pages"
+PAGES = ROOT / "notebooks" / "guide"
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("[0-9]*.ipynb"))
 
 
@@ -24,7 +25,7 @@ def test_every_exercise_has_a_solution_that_passes(notebook, monkeypatch) -> Non
     """Those of a notebook, with the lines that the page begins with."""
     judged = {}
     judge = lambda name, answer: judged.update({name: check(name, answer)})  # noqa: E731
-    monkeypatch.setattr(itmlab, "check", judge, raising=False)
+    monkeypatch.setattr(workshop, "check", judge, raising=False)
     first, *sections = (PAGES / "solutions.md").read_text(encoding="utf-8").split("\n## ")
     (section,) = (each for each in sections if each.startswith(notebook))
     names: dict = {}

@@ -1,0 +1,206 @@
+"""Directives that make tables when the book is built: measured results, claims of the papers, help of the commands.
+
+`{results} NAME` shows `results/NAME.json`, one row per compared recipe and one column per measure, with 95 % intervals.
+Its options choose and order what is shown, separated by semicolons: `:measures: RSum; i2t mAP@R`, `:groups:`, `:rows:`.
+"""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any, ClassVar
+
+from docutils import nodes
+from docutils.parsers.rst import Directive, directives
+
+RESULTS = Path(__file__).resolve().parents[2] / "results"
+UNITS = {"%": " %"}
+
+
+def format_number(value: float | None, signed: bool = False) -> str:
+    """Write a number with as many decimals as its size needs; a difference with its sign.
+
+    >>> format_number(523.456), format_number(0.0123), format_number(-1.25, signed=True)
+    ('523.5', '0.012', '−1.2')
+    """
+    if value is None or math.isnan(value):
+        return ""
+    decimals = 1 if abs(value) >= 1 else 2 if abs(value) >= 0.095 or value == 0 else 3
+    return f"{value:{'+' if signed else ''}.{decimals}f}".replace("-", "−")
+
+
+def format_interval(row: Mapping[str, Any], value: str, signed: bool) -> str:
+    """Write a value of a row with the ends of its interval: "+1.2 (0.3 to 2.1)"."""
+    text = format_number(row[value], signed)
+    if row.get("lower") is None or math.isnan(row["lower"]):
+        return text
+    return f"{text} ({format_number(row['lower'])} to {format_number(row['upper'])})"
+
+
+def make_table(header: Sequence[str], body: Sequence[Sequence[str]]) -> nodes.table:
+    """Build a table of plain text."""
+
+    def make_row(cells: Sequence[str]) -> nodes.row:
+        return nodes.row("", *(nodes.entry("", nodes.paragraph("", cell)) for cell in cells))
+
+    columns = [nodes.colspec(colwidth=1) for _ in header]
+    head = nodes.thead("", make_row(header))
+    group = nodes.tgroup("", *columns, head, nodes.tbody("", *map(make_row, body)), cols=len(header))
+    return nodes.table("", group, classes=["measured"])
+
+
+def choose(option: str | None, present: Sequence[str]) -> list[str]:
+    """Return the names of an option that are present, in its order; all that are present where there is no option."""
+    return [name for name in option.split("; ") if name in present] if option else list(present)
+
+
+class Results(Directive):
+    """The table of a measured result."""
+
+    required_arguments = 1
+    option_spec: ClassVar = dict.fromkeys(("measures", "groups", "rows", "only"), directives.unchanged)
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table and a line with its source."""
+        path = RESULTS / f"{self.arguments[0]}.json"
+        if not path.is_file():
+            raise self.error(f"there is no result {path.name}")
+        self.state.document.settings.env.note_dependency(str(path))
+        result = json.loads(path.read_text(encoding="utf-8"))
+        rows = [row for row in result["rows"] if row.get("value") is not None]
+        if "only" in self.options:
+            rows = [row for row in rows if bool(row.get("minus")) == (self.options["only"] == "differences")]
+        groups, labels, measures = (choose(self.options.get(f"{key}s"), names_of(rows, key)) for key in KEYS)
+        rows = [row for row in rows if row["measure"] in measures and row["row"] in labels]
+        rows = [row for row in rows if (row.get("group") or "") in groups]
+        if not rows:
+            raise self.error(f"no row of {path.name} matches the options")
+        rows.sort(key=lambda row: (groups.index(row.get("group") or ""), labels.index(row["row"]), position(row)))
+        differences = {row["measure"] for row in rows if min(row["value"], row.get("lower") or 0) < 0}
+        body = []
+        for (group, label, (base, x)), same in groupby(
+            rows, key=lambda row: (row.get("group"), row["row"], position(row))
+        ):
+            cells = {row["measure"]: row for row in same}
+            values = [show_cell(cells[name], name in differences) if name in cells else "" for name in measures]
+            place = format_number(x) if x > -math.inf else ""
+            body.append([group or "", f"{label} minus {base}" if base else label, place, *values])
+        header = ["setting", "row", result["details"].get("x", "at"), *measures]
+        return [make_table(*without_empty_columns(header, body)), source_line(result)]
+
+
+KEYS = ("group", "row", "measure")
+
+
+def names_of(rows: Sequence[Mapping[str, Any]], key: str) -> list[str]:
+    """List the different names under a key, in order of appearance."""
+    return list(dict.fromkeys(row.get(key) or "" for row in rows))
+
+
+def position(row: Mapping[str, Any]) -> tuple[str, float]:
+    """Return what a row is compared with, and its place on a curve."""
+    return row.get("minus") or "", -math.inf if row.get("x") is None else row["x"]
+
+
+def show_cell(row: Mapping[str, Any], signed: bool) -> str:
+    """Write a value with its interval and unit."""
+    return format_interval(row, "value", signed) + UNITS.get(row.get("unit", ""), "")
+
+
+def without_empty_columns(header: list[str], body: list[list[str]]) -> tuple[list[str], list[list[str]]]:
+    """Leave out columns in which no row has anything."""
+    used = [place for place in range(len(header)) if any(row[place] for row in body)]
+    return [header[place] for place in used], [[row[place] for place in used] for row in body]
+
+
+def source_line(result: Mapping[str, Any]) -> nodes.paragraph:
+    """Say from which file and command a table comes, and with which seeds."""
+    seeds = f"{len(result['seeds'])} seeds; " if result["seeds"] else ""
+    world = f"{result['world']}; " if result["world"] else ""
+    kept = "no value per seed was kept; " if result["aggregate"] and result["seeds"] else ""
+    line = nodes.paragraph(classes=["measured-source"])
+    line += nodes.literal(text=f"results/{result['name']}.json")
+    line += nodes.Text(f": {seeds}{kept}{world}repeat it with ")
+    line += nodes.literal(text=result["command"])
+    return line
+
+
+class Ledger(Directive):
+    """The claims of a paper: its number, ours, and the verdict."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return one row per claim."""
+        from workshop.papers import ledger
+
+        header = ["item", "claim", "paper", "here (95 % interval)", "verdict", "how, or why not"]
+        body = []
+        for row in ledger(self.arguments[0]).to_dict("records"):
+            signed = not row.get("mark")
+            unit = row.get("unit") or ""
+            here = f"{format_interval({**row, 'value': row['here']}, 'value', signed)} {unit}".strip()
+            how = [
+                text
+                for text in (row.get("why not"), row.get("by"), row.get("command"))
+                if isinstance(text, str) and text
+            ]
+            here = "" if row["verdict"] in ("not run", "no test") and here == unit else here
+            body.append(
+                [row["item"], row["claim"], format_number(row["printed"], signed), here, row["verdict"], "; ".join(how)]
+            )
+        return [make_table(header, body)]
+
+
+class Items(Directive):
+    """The tables and figures of a paper, with what shows or repeats each."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return one row per table or figure."""
+        from workshop.papers import items
+
+        header = ["item", "what it shows", "verdicts here", "figures", "command"]
+        body = [
+            [
+                item["item"],
+                item["title"],
+                item["verdict"],
+                ", ".join(item["figures"]),
+                f"python -m workshop reproduce {item['name']}",
+            ]
+            for item in items(self.arguments[0])
+        ]
+        return [make_table(header, body)]
+
+
+class Commands(Directive):
+    """The help of every command of a typer application."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return one section per command."""
+        from importlib import import_module
+
+        import click
+        from typer.main import get_command
+
+        module = self.arguments[0]
+        shown: list[nodes.Node] = []
+        for name, command in sorted(get_command(import_module(module).app).commands.items()):
+            title = f"python -m {module.partition('.')[0]} {name}"
+            section = nodes.section("", nodes.title("", title), ids=[nodes.make_id(title)])
+            text = command.get_help(click.Context(command, info_name=title, terminal_width=100))
+            section += nodes.literal_block(text, text, language="text")
+            shown.append(section)
+        return shown
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Add the directives to Sphinx."""
+    for name, directive in {"results": Results, "ledger": Ledger, "items": Items, "commands": Commands}.items():
+        app.add_directive(name, directive)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
