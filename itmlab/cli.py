@@ -19,7 +19,7 @@ from typing import Annotated, Any
 import typer
 
 from .data.faults import one_line
-from .errors import ItmlabError
+from .errors import ItmlabError, printable
 from .storage import atomic_file, cache_directory, cores, refuse_foreign, unusable
 
 app = typer.Typer(
@@ -348,6 +348,7 @@ def parse(
 ) -> None:
     """Print the objects, attributes and relations of captions."""
     from .text import parse as parse_captions
+    from .text.parsing import unread_words
 
     sentences = [*(captions or []), *(read_lines(file) if file else [])]
     if not sentences:
@@ -359,7 +360,10 @@ def parse(
         for sentence, graph in zip(sentences, graphs, strict=True):
             tuples = sorted(graph.tuples(), key=lambda words: (len(words), words))  # objects, attributes, relations
             facts = ", ".join(f"({', '.join(words)})" for words in tuples)
-            print(f"{sentence}\n    {facts or 'no object'}")
+            unread = ", ".join(unread_words(sentence))
+            print(f"{printable(sentence)}\n    {printable(facts) or 'no object'}")
+            if unread:
+                print(f"    not English, left out: {printable(unread)}")
         return
     with atomic_file(out) as written:
         for sentence, graph in zip(sentences, graphs, strict=True):
