@@ -354,6 +354,7 @@ def parse(
 ) -> None:
     """Print the objects, attributes and relations of captions."""
     from .text import parse as parse_captions
+    from .text.parsing import unread_words
 
     sentences = [*(captions or []), *(read_lines(file) if file else [])]
     if not sentences:
@@ -365,7 +366,10 @@ def parse(
         for sentence, graph in zip(sentences, graphs, strict=True):
             tuples = sorted(graph.tuples(), key=lambda words: (len(words), words))  # objects, attributes, relations
             facts = ", ".join(f"({', '.join(words)})" for words in tuples)
+            unread = ", ".join(unread_words(sentence))
             show(f"{sentence}\n    {facts or 'no object'}")
+            if unread:
+                show(f"    not English, left out: {unread}")
         return
     with atomic_file(out) as written:
         for sentence, graph in zip(sentences, graphs, strict=True):

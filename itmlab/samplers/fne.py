@@ -89,7 +89,7 @@ def log_odds(scores: Values, statistics: Statistics, *, prior: float = 1e-4, mon
     mean, std, other_mean, other_std = _tensors(statistics, scores.device)
     lowest, highest = monotone_range(Statistics(mean, std, other_mean, other_std)) if monotone else (-FAR, FAR)
     # the difference of the two normals' exponents about μ⁻, constant + linear·t + square·t², t = s - μ⁻: no density is
-    # ever computed, so nothing underflows, and the work is done in place on one copy of what may be a large matrix
+    # ever computed, so nothing underflows, and the work is done in place on one copy of the matrix, which may be large
     gap = mean - other_mean
     prior_odds = math.log(prior) - math.log1p(-prior)
     constant = prior_odds + (other_std / std).log() - gap * gap / (2 * std**2)
@@ -150,14 +150,30 @@ def sampling_weights(
     preset: str = "paper",
     monotone: bool = True,
 ) -> Float[Tensor, "*anchor candidate"]:
-    """Eq. 13: exp(-P) for a candidate whose posterior P is at least the threshold λ, else exp(-a·(s - s⁺)²).
+    """The weights by which candidates are drawn: exp(-P) where the posterior P is at least λ, else exp(-a·(s - s⁺)²).
 
-    `sharpness` is a. The threshold is the preset's unless given; `preset="released"` is the public code's variant
-    (exp(-P/2), λ = 0.001, and 0 at or below μ⁺ - margin; METHODS 1.5). Of positives, masks and rows of zeros this knows
-    nothing. ItmlabError: another preset, a prior or threshold that is no probability.
+    The weights know nothing of positives and masks.
+
+    Args:
+        scores: similarity of anchors with candidates.
+        positive_scores: s⁺, similarity of each anchor with its match.
+        statistics: the distributions of the scores.
+        prior: p of Eq. 10.
+        threshold: λ; None takes the preset's.
+        sharpness: a of Eq. 12.
+        margin: how far below μ⁺ the released code still draws candidates.
+        preset: "paper", or "released" for the public code's variant: exp(-P/2), λ = 0.001, and weight 0 at or below
+            μ⁺ - margin (METHODS 1.5).
+        monotone: see `posterior`.
+
+    Raises:
+        ItmlabError: an unknown preset, or a prior or threshold that is not a probability.
+
+    References:
+        Li et al. (2023), FNE, Eqs. 11 to 13.
 
     >>> scores, statistics = torch.tensor([[0.2, 0.5, 0.9]]), Statistics(0.6, 0.1, 0.3, 0.1)
-    >>> [round(each, 3) for each in sampling_weights(scores, torch.tensor([0.6]), statistics)[0].tolist()]
+    >>> [round(weight, 3) for weight in sampling_weights(scores, torch.tensor([0.6]), statistics)[0].tolist()]
     [0.923, 0.995, 0.373]
     """
     chosen = PRESETS.get(preset)
@@ -186,16 +202,16 @@ def trusted_pairs(
     """Which pairs of a batch are mutually best, the score of each pair, and the hardest negative of its two sides.
 
     Row i and column i are of pair i. It is mutually best when it scores above every non-match of both (last lines
-    before Eq. 6). Other captions of the same image are no non-matches. A pair is not trusted if its row or column has
-    no negative, or if one of its scores is not finite.
+    before Eq. 6). Other captions of the same image do not count as non-matches. A pair is not trusted if its row or
+    column has no negative, or if one of its scores is not finite.
 
     >>> trusted_pairs(torch.tensor([[0.9, 0.2], [0.4, 0.3]]), torch.eye(2).bool())[0]
     tensor([ True, False])
     """
-    negatives, own = scores.masked_fill(positives, -math.inf), scores.diagonal()
+    negatives, pair_scores = scores.masked_fill(positives, -math.inf), scores.diagonal()
     hardest = torch.stack([negatives.amax(dim=1), negatives.amax(dim=0)])
-    trusted = positives.diagonal() & own.isfinite() & (hardest.isfinite() & (own > hardest)).all(dim=0)
-    return trusted, own, hardest
+    trusted = positives.diagonal() & pair_scores.isfinite() & (hardest.isfinite() & (pair_scores > hardest)).all(dim=0)
+    return trusted, pair_scores, hardest
 
 
 class RunningMoments:
@@ -314,8 +330,8 @@ class FalseNegativeEliminating(Sampler):
         if scores.numel() == 0:
             return
         scores = scores.detach()
-        trusted, own, hardest = trusted_pairs(scores, positives)
-        self.positive_moments.add(own, trusted)
+        trusted, pair_scores, hardest = trusted_pairs(scores, positives)
+        self.positive_moments.add(pair_scores, trusted)
         if self.negatives == "hardest":
             self.negative_moments.add(hardest, trusted.expand_as(hardest))
         else:
@@ -351,23 +367,17 @@ class FalseNegativeEliminating(Sampler):
         shape, device = (len(scores), TRIES), generator.device
         tries = torch.randint(scores.shape[1], shape, generator=generator, device=device).to(scores.device)
         luck = torch.rand(shape, generator=generator, device=device).to(scores.device)
-        kept = luck < self._weights(scores.gather(1, tries), positives.gather(1, tries), positive_scores, statistics)
-        first = kept.to(torch.uint8).argmax(dim=1, keepdim=True)
-        return tries.gather(1, first).squeeze(1).masked_fill_(~kept.any(dim=1), -1)
+        accepted = luck < self._weights(
+            scores.gather(1, tries), positives.gather(1, tries), positive_scores, statistics
+        )
+        first = accepted.to(torch.uint8).argmax(dim=1, keepdim=True)
+        return tries.gather(1, first).squeeze(1).masked_fill_(~accepted.any(dim=1), -1)
 
     def _weights(self, scores: Scores, positives: Mask, positive_scores: PerAnchor, statistics: Statistics) -> Scores:
         """Eq. 13 with 0 for what may not be drawn, and where a NaN made no weight."""
-        weights = sampling_weights(
-            scores,
-            positive_scores,
-            statistics,
-            prior=self.prior,
-            threshold=self.threshold,
-            sharpness=self.sharpness,
-            margin=self.margin,
-            preset=self.preset,
-            monotone=self.monotone,
-        )
+        names = ("prior", "threshold", "sharpness", "margin", "preset", "monotone")
+        options = {name: getattr(self, name) for name in names}
+        weights = sampling_weights(scores, positive_scores, statistics, **options)
         return torch.where((weights > 0) & (scores > -math.inf) & ~positives, weights, 0)
 
     def state_dict(self) -> dict[str, Tensor]:

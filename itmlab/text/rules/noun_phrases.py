@@ -36,7 +36,7 @@ class Phrases:
         self.words, self.lexicon = words, lexicon
         self.entities: dict[int, Entity] = {}
         self.stands_for: dict[int, int] = {}  # "group" in "group of people" → the word "people"
-        # a noun that frames another → the relation, of which word to it, and the tokens that say so
+        # a noun that frames another → the relation, the word that stands in it, and its tokens
         self.frames: dict[int, tuple[str, int, Span]] = {}
         self.used: set[int] = set()
         self.spoken_for: set[int] = set()  # words that the word behind them has taken in
