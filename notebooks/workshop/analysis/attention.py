@@ -1,7 +1,10 @@
-"""Where a word lands in a picture, and whether it lands on what it means (Li et al. 2023, FNE, Figures 3 and 7).
+"""Where a word lands in a picture, and whether it lands on what it means.
 
-The paper does not define its attention map. Here it is the cosine of a word's feature with each patch's (METHODS 1.5);
-`relevance` is a second view, by gradients; `pointing` measures both against the drawn scenes' masks.
+FNE's paper does not define its attention map. Here it is the cosine of a word's feature with each patch's feature
+(METHODS 1.5). `relevance` is a second view, by gradients. `pointing` measures both against the masks of drawn scenes.
+
+References:
+    Li et al. (2023), FNE, Figures 3 and 7.
 """
 
 from collections.abc import Iterator, Mapping
@@ -33,7 +36,13 @@ from .scoring import model_of
 
 @dataclass(frozen=True)
 class AttentionMap:
-    """One word over one picture: a number a patch, rows from the top; `picture` is the part that the patches cover."""
+    """The map of one word over one picture.
+
+    Args:
+        weights: one number per patch, rows from the top.
+        word: the word.
+        picture: the part of the picture that the patches cover.
+    """
 
     weights: Float[np.ndarray, "row column"]
     word: str
@@ -42,12 +51,15 @@ class AttentionMap:
 
 @torch.no_grad()
 def word_maps(model: Any, picture: Image.Image | Path, caption: str) -> list[AttentionMap]:
-    """The maps of all words of a caption in order, punctuation left out; `model` is a dual encoder or a Run.
+    """Return the maps of all words of a caption in order, without punctuation.
 
-    Of a model of photographs ("+photos") the patches are the regions that its frozen encoder makes of the picture.
+    A weight is the cosine, in [-1, 1], of the word's feature (the mean over its pieces) with the patch's feature, both
+    in the common space before pooling. It does not depend on any other picture or caption.
 
-    A weight is the cosine, in [−1, 1], of the word's feature (the mean over its pieces) and the patch's, both in the
-    common space before pooling. The weights do not depend on any other picture or caption.
+    Args:
+        model: a dual encoder or a Run of one. For photographs the patches are the regions of the frozen encoder.
+        picture: a picture or its file.
+        caption: the caption.
     """
     model = dual_encoder_of(model)
     picture = read_image(picture) if isinstance(picture, Path) else picture
@@ -63,39 +75,47 @@ def word_maps(model: Any, picture: Image.Image | Path, caption: str) -> list[Att
 
 
 def spoken_words(model: DualEncoder, caption: str) -> list[tuple[str, list[int]]]:
-    """The caption's words without punctuation, each with the positions of its pieces."""
+    """Return the caption's words without punctuation, each with the positions of its pieces."""
     return [entry for entry in model.caption_words(caption) if any(character.isalnum() for character in entry[0])]
 
 
 def find_word(model: DualEncoder, caption: str, word: str, occurrence: int = 0) -> int:
-    """The number of a word among `spoken_words`; one that is not there is an ItmlabError that names those that are."""
+    """Return the number of a word among `spoken_words`.
+
+    Raises:
+        ItmlabError: the word does not occur so often; the line lists the caption's words.
+    """
     words = [spoken for spoken, _ in spoken_words(model, caption)]
-    found = [number for number, spoken in enumerate(words) if spoken.casefold() == word.casefold()]
-    if not 0 <= occurrence < len(found):
+    matches = [number for number, spoken in enumerate(words) if spoken.casefold() == word.casefold()]
+    if not 0 <= occurrence < len(matches):
         times = f"{occurrence + 1} times " if occurrence else ""
         listed = ", ".join(dict.fromkeys(words)) or "none"
         raise ItmlabError(f"the word {word!r} does not occur {times}in the caption", remedy=f"its words are {listed}")
-    return found[occurrence]
+    return matches[occurrence]
 
 
 def patch_similarity(
     patches: Float[Tensor, "patch dimension"], word: Float[Tensor, "dimension"], grid: tuple[int, int]
 ) -> Float[np.ndarray, "row column"]:
-    """Cosine of each patch's feature with the word's, laid out as the patches lie."""
+    """Return the cosine of each patch's feature with the word's feature, arranged like the patches."""
     return cosine_similarity(patches, word[None], dim=-1).reshape(grid).float().cpu().numpy()
 
 
 def dual_encoder_of(model: Any) -> DualEncoder:
-    """The model itself, or the model of a Run; one without patch and word features is an ItmlabError."""
+    """Return the model itself, or the model of a Run.
+
+    Raises:
+        ItmlabError: it has no features of patches and words.
+    """
     model = model_of(model)
     if not (model.encodes_apart and model.takes_pictures):
-        what = f"{type(model).__name__} has no features of words and patches"
-        raise ItmlabError(what, remedy="take a dual encoder")
+        message = f"{type(model).__name__} has no features of words and patches"
+        raise ItmlabError(message, remedy="take a dual encoder")
     return model
 
 
 def covered_part(model: DualEncoder, picture: Image.Image, pixels: Float[Tensor, "1 3 height width"]) -> Image.Image:
-    """The part of the picture that the patches cover: all of it, unless the model's preparation cuts the centre out."""
+    """Return the part of the picture that the patches cover: all of it, unless the model crops the centre."""
     if model.config.shortest_edge is None:
         return picture.convert("RGB")
     mean, std = (torch.tensor(three).view(3, 1, 1) for three in (model.config.mean, model.config.std))
@@ -109,12 +129,23 @@ def covered_part(model: DualEncoder, picture: Image.Image, pixels: Float[Tensor,
 def relevance(
     model: Any, picture: Image.Image, caption: str, *, word: str | None = None, occurrence: int = 0, layer: int = -2
 ) -> AttentionMap:
-    """Relevance of each patch for the similarity s of a picture and a caption, or of one `word` of it.
+    """Return how much each patch matters for the similarity of a picture and a caption, or of one word of it.
 
-    It is the positive part of Σ_d (∂s/∂h)·h, h being the patch's features after block `layer` of the image tower. The
-    default is the last but one: behind the last comes a normalisation, which ignores the length of a patch's features,
-    so that nothing would remain. Unlike the similarity of word and patch it sees what attention carries among patches.
-    `model` is a dual encoder or a Run; its gradients are left as they were.
+    The relevance is the positive part of Σ_d (∂s/∂h)·h, where h is the patch's feature after block `layer` of the image
+    tower. The default is the last block but one: the normalisation behind the last block ignores the length of a
+    feature, so that nothing would remain. Unlike the similarity of word and patch, it includes what attention carries
+    among patches.
+
+    Args:
+        model: a dual encoder or a Run of one. Its gradients are left unchanged.
+        picture: the picture.
+        caption: the caption.
+        word: a word of the caption; by default the whole caption.
+        occurrence: which of several equal words.
+        layer: the block of the image tower.
+
+    Raises:
+        ItmlabError: the image tower is frozen, or there is no such word or block.
     """
     model = dual_encoder_of(model)
     if model.image_tower is None:
@@ -133,7 +164,7 @@ def relevance(
 def _hidden_and_pooled(
     model: DualEncoder, pixels: Float[Tensor, "1 3 height width"], layer: int
 ) -> tuple[Float[Tensor, "1 position hidden"], Float[Tensor, "dimension"]]:
-    """Features after one block, and the picture's pooled feature computed from them."""
+    """Return the features after one block, and the picture's pooled feature computed from them."""
     blocks = max((part for part in model.image_tower.modules() if isinstance(part, nn.ModuleList)), key=len)
     if not -len(blocks) <= layer < len(blocks):
         raise ItmlabError(f"there is no block {layer} in an image tower of {len(blocks)}")
@@ -154,7 +185,7 @@ def _hidden_and_pooled(
 
 @torch.no_grad()
 def _target(model: DualEncoder, caption: str, word: str | None, occurrence: int) -> Float[Tensor, "dimension"]:
-    """The caption's pooled feature, or the mean over the pieces of one word."""
+    """Return the caption's pooled feature, or the mean over the pieces of one word."""
     encoded = model.encode_captions(on_device(model, model.prepare_captions([caption])))
     if word is None:
         return encoded.pooled[0]
@@ -169,7 +200,15 @@ BATCH_SIZE = 64  # captions through the model
 
 @dataclass(frozen=True)
 class Pointing:
-    """One entry a word that means a visible object: is its map's peak there, how much of the map, how large it is."""
+    """Measures of each word that means a visible object.
+
+    Args:
+        hit: whether the map's peak is on the object.
+        mass: the share of the map's weight on the object.
+        area: the share of the picture that the object covers, which is chance for both measures.
+        image: the word's image.
+        centre: whether the middle of the picture is on the object, as for a map that ignores the picture.
+    """
 
     hit: Bool[ndarray, "word"]
     mass: Float[ndarray, "word"]  # share of the map's weight inside the object
@@ -179,42 +218,50 @@ class Pointing:
 
     @property
     def chance(self) -> float:
-        """What a flat map, or a peak thrown anywhere, reaches on average."""
+        """What a flat map or a random peak reaches on average."""
         return float(self.area.mean())
 
     def by_image(self, images: int) -> Float[ndarray, "image"]:
-        """The share of each image's words whose peak is there, in percent; NaN of an image without such a word."""
+        """Return the percentage of each image's words whose peak is on the object; NaN without such a word."""
         words = np.bincount(self.image, minlength=images)
         with np.errstate(invalid="ignore"):
             return 100 * np.bincount(self.image, self.hit, minlength=images) / words
 
     def measures(self, *, resamples: int = 1000, seed: int = 0) -> dict[str, tuple[float, float, float]]:
-        """ "accuracy" and "mass", each with a 95 % interval from resampling images (words of one belong together)."""
+        """Return "accuracy" and "mass", each with a 95 % interval. Images are resampled with all their words."""
         _, group = np.unique(self.image, return_inverse=True)
-        counts, found = np.bincount(group), {}
+        counts, intervals = np.bincount(group), {}
         for name, values in (("accuracy", self.hit.astype(float)), ("mass", self.mass)):
             sums = np.bincount(group, values)
             mean = lambda drawn, sums=sums: sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)  # noqa: E731
-            found[name] = tuple(bootstrap(float(values.mean()), mean, len(sums), draws=resamples, seed=seed))
-        return found
+            intervals[name] = tuple(bootstrap(float(values.mean()), mean, len(sums), draws=resamples, seed=seed))
+        return intervals
 
 
 @torch.no_grad()
 def pointing(
     model: Any, data: CaptionSet, *, captions_per_image: int | None = 1, objects: "BoxedObjects | None" = None
 ) -> Pointing:
-    """Measure every word that means a visible object, in the first captions of each image (None: in all).
+    """Measure how well the maps of words point at what the words mean.
 
-    A map is enlarged bilinearly to the mask's size, as torch's `interpolate` does with corners not aligned. Its peak is
-    the first pixel of the largest value; its mass is what remains after the lowest value is taken from all, as the
-    figures show it. Needs the world of `scenes`, or of photographs the `objects` in boxes, and a dual encoder or Run.
+    A map is enlarged bilinearly to the size of the mask (`interpolate` with align_corners=False). Its peak is the first
+    pixel of the largest value. Its mass is what remains after subtracting the lowest value, as the figures show it.
+
+    Args:
+        model: a dual encoder or a Run of one.
+        data: a set with a world, or photographs.
+        captions_per_image: how many captions of each image; None takes all.
+        objects: the boxes of the objects in photographs.
+
+    Raises:
+        ItmlabError: there are no masks, or no word means a visible object.
     """
     objects = data.world if objects is None else objects
     if objects is None:
         remedy = "use the data set scenes, or give objects=BoxedObjects(data, instances)"
         raise ItmlabError("pointing needs masks of the objects", where=data.name, remedy=remedy)
     model = dual_encoder_of(model)
-    captions = [caption for own in data.captions_of_image for caption in own[:captions_per_image].tolist()]
+    captions = [caption for numbers in data.captions_of_image for caption in numbers[:captions_per_image].tolist()]
     entries: list[tuple[bool, float, float, int, bool]] = []
     with evaluating(model):
         for start in range(0, len(captions), BATCH_SIZE):
@@ -228,9 +275,9 @@ def _measured(
     model: DualEncoder, data: CaptionSet, captions: list[int], objects: Any
 ) -> Iterator[tuple[bool, float, float, int, bool]]:
     images = data.image_of_caption[captions].tolist()
-    seen = sorted(set(images))
-    pixels = on_device(model, model.prepare_images([data.images[image] for image in seen]))
-    patches = dict(zip(seen, model.encode_images(pixels).local, strict=True))
+    image_numbers = sorted(set(images))
+    pixels = on_device(model, model.prepare_images([data.images[image] for image in image_numbers]))
+    patches = dict(zip(image_numbers, model.encode_images(pixels).local, strict=True))
     tokens = model.prepare_captions([data.captions[caption] for caption in captions])
     features = model.encode_captions(on_device(model, tokens)).local
     for row, (caption, image) in enumerate(zip(captions, images, strict=True)):
@@ -241,7 +288,7 @@ def _measured(
 
 
 def _measure(weights: Float[ndarray, "height width"], mask: Bool[ndarray, "height width"]) -> tuple[bool, float, float]:
-    """Whether the peak is inside the mask, the share of mass inside it, and the mask's share of the picture."""
+    """Return whether the peak is inside the mask, the mass inside it, and the share of the picture that it covers."""
     area = float(mask.mean())
     above = weights - weights.min()
     total = float(above.sum())
@@ -249,7 +296,7 @@ def _measure(weights: Float[ndarray, "height width"], mask: Bool[ndarray, "heigh
 
 
 def enlarge(weights: Float[ndarray, "row column"], height: int, width: int) -> Float[ndarray, "height width"]:
-    """A map of patches as a map of pixels, bilinearly.
+    """Return a map of patches as a map of pixels, bilinearly.
 
     >>> enlarge(np.array([[0.0, 1.0]], dtype=np.float32), 1, 4).tolist()
     [[0.0, 0.25, 0.75, 1.0]]
@@ -262,10 +309,10 @@ def enlarge(weights: Float[ndarray, "row column"], height: int, width: int) -> F
 
 
 def token_pieces(model: DualEncoder, caption: str) -> list[list[int]]:
-    """For each token of a scene graph's sentence the positions of its pieces in the model's own tokens.
+    """Return for each token of a scene graph's sentence the positions of its pieces in the model's tokens.
 
-    The two cut differently ("T-shirt" is one token there and three words here), so they are matched by where in the
-    caption they stand; a token that the model does not read has no piece.
+    The two tokenisers split differently ("T-shirt" is one token in the graph and three words here), so tokens are
+    matched by their position in the caption. A token that the model does not read has no piece.
     """
     spans, cursor = [], 0
     for word, pieces in model.caption_words(caption):
@@ -280,7 +327,7 @@ def token_pieces(model: DualEncoder, caption: str) -> list[list[int]]:
 
 
 def word_masks(model: Any, data: CaptionSet, caption: int) -> list[Bool[ndarray, "height width"] | None]:
-    """For each map of `word_maps` the visible pixels of what the word means in its own picture, or None.
+    """Return for each map of `word_maps` the visible pixels of the word's object in its own picture, or None.
 
     Without a world all are None.
     """
@@ -295,7 +342,7 @@ def word_masks(model: Any, data: CaptionSet, caption: int) -> list[Bool[ndarray,
 def _visible_words(
     model: DualEncoder, data: CaptionSet, caption: int, objects: Any
 ) -> Iterator[tuple[list[int], Bool[ndarray, "height width"]]]:
-    """Of each token that means something visible in its own picture: its pieces, and the pixels."""
+    """Yield the pieces and the pixels of each token that means something visible in its own picture."""
     masks = np.asarray(objects.masks(int(data.image_of_caption[caption])))
     for token, pieces in enumerate(token_pieces(model, data.captions[caption])):
         meant = objects.object_of_word(caption, token)
@@ -307,40 +354,45 @@ PEOPLE = word_set("baby boy child girl guy kid lady man people person player rid
 
 
 class BoxedObjects:
-    """The objects of photographs by their boxes, from a file in the form of COCO's `instances`.
+    """The objects of photographs by their boxes, from a file in the format of COCO's `instances`.
 
-    A word means every object of its picture whose category has its lemma for a name, or is "person" for a word of
-    people. What is said in two words (a traffic light) is left out. ItmlabError: another file.
+    A word means every object of its picture whose category is named by the word's lemma, or is "person" for words such
+    as "man" and "girl". Categories of two words (traffic light) are left out.
+
+    Raises:
+        ItmlabError: the file has another format.
     """
 
     def __init__(self, data: CaptionSet, instances: str | Path):
-        self._data, found = data, read_json(Path(instances))
+        self._data, content = data, read_json(Path(instances))
         self._found: dict[str, list[tuple[str, list[int]]]] = {}
         try:
-            names = {one["id"]: one["name"] for one in found["categories"]}
-            self._sizes = {str(one["id"]): (one["height"], one["width"]) for one in found["images"]}
-            for one in found["annotations"]:
-                left, top, width, height = one["bbox"]
+            names = {entry["id"]: entry["name"] for entry in content["categories"]}
+            self._sizes = {str(entry["id"]): (entry["height"], entry["width"]) for entry in content["images"]}
+            for entry in content["annotations"]:
+                left, top, width, height = entry["bbox"]
                 box = [max(round(side), 0) for side in (left, top, left + width, top + height)]
-                self._found.setdefault(str(one["image_id"]), []).append((names[one["category_id"]], box))
+                self._found.setdefault(str(entry["image_id"]), []).append((names[entry["category_id"]], box))
         except (KeyError, TypeError, ValueError) as error:
-            what = f"not COCO's boxes of objects ({type(error).__name__}: {error})"
-            raise ItmlabError(what, where=str(instances), remedy="give instances_val2017.json or one like it") from None
+            message = f"not COCO's boxes of objects ({type(error).__name__}: {error})"
+            raise ItmlabError(
+                message, where=str(instances), remedy="give instances_val2017.json or one like it"
+            ) from None
 
     def masks(self, image: int) -> Bool[ndarray, "object height width"]:
         """The pixels in the box of each object."""
-        found = self._found.get(self._data.image_ids[image], [])
-        masks = np.zeros((len(found), *self._sizes.get(self._data.image_ids[image], (0, 0))), dtype=bool)
-        for mask, (_, (left, top, right, bottom)) in zip(masks, found, strict=True):
+        boxes = self._found.get(self._data.image_ids[image], [])
+        masks = np.zeros((len(boxes), *self._sizes.get(self._data.image_ids[image], (0, 0))), dtype=bool)
+        for mask, (_, (left, top, right, bottom)) in zip(masks, boxes, strict=True):
             mask[top:bottom, left:right] = True
         return masks
 
     def object_of_word(self, caption: int, token: int) -> list[int]:
         """The objects that a token of a caption means."""
         word = noun_lemma(tokenise(self._data.captions[caption])[token].lower())
-        said = "person" if word in PEOPLE else word
-        found = self._found.get(self._data.image_ids[int(self._data.image_of_caption[caption])], [])
-        return [number for number, (name, _) in enumerate(found) if name == said]
+        category = "person" if word in PEOPLE else word
+        boxes = self._found.get(self._data.image_ids[int(self._data.image_of_caption[caption])], [])
+        return [number for number, (name, _) in enumerate(boxes) if name == category]
 
 
 Measure = Literal["similarity", "gradient"]
@@ -359,7 +411,7 @@ def caption_maps(
     words = [entry.word.casefold() for entry in next(iter(maps.values()))]
     if measure == "gradient":
         which = [{"word": word, "occurrence": words[:number].count(word)} for number, word in enumerate(words)]
-        maps = {name: [relevance(run, picture, text, **each) for each in which] for name, run in runs.items()}
+        maps = {name: [relevance(run, picture, text, **options) for options in which] for name, run in runs.items()}
     outlines = word_masks(next(iter(runs.values())), data, caption)
     keep = [number for number in range(len(words)) if not named or outlines[number] is not None]
     return {name: [row[number] for number in keep] for name, row in maps.items()}, [outlines[n] for n in keep]

@@ -48,41 +48,44 @@ def project(
     seed: int = 0,
     cache: bool = True,
 ) -> Plane:
-    """Place features on a plane by scikit-learn's t-SNE or by UMAP, both from the principal components.
+    """Place features on a plane by scikit-learn's t-SNE or by UMAP, both started from the principal components.
 
-    Fewer than four points, or points in one place, stay where the principal components have them. The same features,
+    Fewer than four points, or equal points, keep the coordinates of the principal components. The same features,
     settings and versions give the same coordinates on one machine.
 
     Args:
-        metric: "cosine" takes the features at unit length.
+        features: of the points.
+        method: "tsne" or "umap".
+        metric: "cosine" normalises the features, "euclidean" does not.
         perplexity: of t-SNE; at most a third of the number of points.
         neighbours: of UMAP.
         minimum_distance: of UMAP.
+        seed: of the method.
         cache: whether to keep the coordinates under `storage.cache_directory()`.
 
     Raises:
         ItmlabError: features are not finite, or a setting is out of range.
-        MissingPart: UMAP is asked for and umap-learn is not installed.
+        MissingPart: umap-learn is not installed.
     """
     if method not in get_args(Method) or metric not in get_args(Metric):
         remedy = 'use "tsne" or "umap", by "cosine" or "euclidean"'
         raise ItmlabError(f"no projection {method!r} by {metric!r}", remedy=remedy)
     if perplexity < 1 or neighbours < 2 or not 0 <= minimum_distance <= 1:
-        what = f"perplexity {perplexity}, {neighbours} neighbours, minimum distance {minimum_distance}"
-        raise ItmlabError(what, remedy="perplexity from 1, neighbours from 2, the distance between 0 and 1")
+        message = f"perplexity {perplexity}, {neighbours} neighbours, minimum distance {minimum_distance}"
+        raise ItmlabError(message, remedy="perplexity from 1, neighbours from 2, the distance between 0 and 1")
     rows = _rows(features, unit=metric == "cosine")
     if len(rows) < 4 or np.ptp(rows, axis=0).max() <= 1e-6:
         return _principal_components(rows)
-    own = [perplexity] if method == "tsne" else [neighbours, minimum_distance]
+    settings = [perplexity] if method == "tsne" else [neighbours, minimum_distance]
     libraries = [version("scikit-learn"), version("umap-learn") if method == "umap" else ""]
-    key = json.dumps([2, method, seed, own, libraries, rows.shape]).encode() + rows.tobytes()
+    key = json.dumps([2, method, seed, settings, libraries, rows.shape]).encode() + rows.tobytes()
     path = cache_directory() / "projections" / f"{hashlib.sha256(key).hexdigest()[:32]}.npy"
     if cache:
         with suppress(OSError, ValueError, EOFError):  # not there, or not whole
             plane = np.load(path, allow_pickle=False)
             if plane.shape == (len(rows), 2) and np.isfinite(plane).all():
                 return plane
-    plane = (_tsne if method == "tsne" else _umap)(rows, *own, seed).astype(np.float32)
+    plane = (_tsne if method == "tsne" else _umap)(rows, *settings, seed).astype(np.float32)
     if cache:
         keep(path, lambda file: np.save(file, plane, allow_pickle=False))
     return plane
@@ -107,7 +110,7 @@ def _array(features: Any) -> Float[ndarray, "point dimension"]:
 
 
 def _principal_components(rows: Float[ndarray, "point dimension"]) -> Plane:
-    """Return the first two components, zeros where there are fewer."""
+    """Return the first two principal components, zeros where there are fewer."""
     from sklearn.decomposition import PCA
 
     plane = np.zeros((len(rows), 2), dtype=np.float32)
@@ -118,7 +121,11 @@ def _principal_components(rows: Float[ndarray, "point dimension"]) -> Plane:
 
 
 def _tsne(rows: Float[ndarray, "point dimension"], perplexity: float, seed: int) -> Plane:
-    """Barnes-Hut t-SNE (van der Maaten 2014) on one thread, as threads would add up in another order."""
+    """Run Barnes-Hut t-SNE on one thread, because several threads add up in another order.
+
+    References:
+        van der Maaten (2014), Accelerating t-SNE using Tree-Based Algorithms.
+    """
     from sklearn.manifold import TSNE
     from threadpoolctl import threadpool_limits
 
@@ -132,7 +139,11 @@ def _tsne(rows: Float[ndarray, "point dimension"], perplexity: float, seed: int)
 
 
 def _umap(rows: Float[ndarray, "point dimension"], neighbours: int, minimum_distance: float, seed: int) -> Plane:
-    """UMAP (McInnes et al. 2018); a fixed `random_state` makes it run on one thread."""
+    """Run UMAP; a fixed `random_state` makes it run on one thread.
+
+    References:
+        McInnes et al. (2018), UMAP.
+    """
     try:
         from umap import UMAP, umap_
     except ImportError:
@@ -153,7 +164,11 @@ def _umap(rows: Float[ndarray, "point dimension"], neighbours: int, minimum_dist
 
 
 def project_together(groups: Mapping[str, Features], method: Method = "tsne", **options: Any) -> dict[str, Plane]:
-    """Several sets of features of one space on one map, by name; options as for `project`."""
+    """Place several sets of features of one space on one map, by name. Options are those of `project`.
+
+    Raises:
+        ItmlabError: the features have different dimensions.
+    """
     if not groups:
         return {}
     sizes = {np.shape(features)[-1] for features in groups.values()}
@@ -165,9 +180,9 @@ def project_together(groups: Mapping[str, Features], method: Method = "tsne", **
 
 
 def neighbours_kept(features: Features, plane: Plane, k: int = 10, *, metric: Metric = "cosine") -> float:
-    """The share of each point's `k` nearest in the features' space that are among its `k` nearest on the map; a mean.
+    """Return the mean share of each point's `k` nearest features that are also nearest on the map.
 
-    It says how far a map may be believed; chance is k / (points - 1).
+    It says how far a map can be trusted; chance is k / (points - 1).
 
     >>> neighbours_kept(np.eye(4), np.array([[0, 0], [0, 1], [9, 0], [9, 1]]), 3)
     1.0
@@ -189,24 +204,27 @@ def neighbours_kept(features: Features, plane: Plane, k: int = 10, *, metric: Me
 
 @dataclass(frozen=True, eq=False)
 class Embedded:
-    """One model's features of a split, and where they lie on a map that pictures and captions share."""
+    """One model's features of a split, and their places on a map that pictures and captions share."""
 
     features: Embeddings
     images: Plane
     captions: Plane
 
     def kept(self, k: int = 10) -> float:
-        """The share of each point's `k` nearest that are among its nearest on the map too."""
+        """Return the mean share of each point's `k` nearest that are nearest on the map too."""
         return neighbours_kept(torch.cat(self.features), np.concatenate([self.images, self.captions]), k)
 
 
 def embedded(
     models: Mapping[str, Any], data: CaptionSet, method: Method = "tsne", **options: Any
 ) -> dict[str, Embedded]:
-    """The map of each named Run or model over all pictures and captions of a split; options as for `project`.
+    """Return the map of each named Run or model over all pictures and captions of a split.
 
-    Each model has a map of its own, so what lies beside what can be compared, and where it lies cannot. A model that
-    does not encode both sides apart is an ItmlabError.
+    Each model has its own map: what lies near what can be compared, absolute positions cannot. Options are those of
+    `project`.
+
+    Raises:
+        ItmlabError: a model does not encode pictures and captions separately.
     """
     maps = {}
     for name, run in models.items():
@@ -216,7 +234,7 @@ def embedded(
 
 
 def _features(model: Any, data: CaptionSet) -> Embeddings:
-    """Those made before, or the model's of all pictures and captions."""
+    """Return features computed before, or the model's features of all pictures and captions."""
     if isinstance(model, Embedded | Embeddings):
         return model.features if isinstance(model, Embedded) else model
     encoder = features_apart(model)
@@ -225,16 +243,20 @@ def _features(model: Any, data: CaptionSet) -> Embeddings:
 
 
 def features_apart(run: Any, name: str | None = None) -> nn.Module:
-    """The model of a Run, or the model itself, if it encodes pictures and captions apart; else an ItmlabError."""
+    """Return the model of a Run, or the model itself.
+
+    Raises:
+        ItmlabError: it does not encode pictures and captions separately.
+    """
     model = model_of(run)
     if not model.encodes_apart:
-        what = f"{type(model).__name__} has no features of pictures alone"
-        raise ItmlabError(what, where=name, remedy="take a dual encoder")
+        message = f"{type(model).__name__} has no features of pictures alone"
+        raise ItmlabError(message, where=name, remedy="take a dual encoder")
     return model
 
 
 def untrained(run: Any) -> nn.Module:
-    """The model that a dual encoder Run began from: its configuration, tokeniser and seed, in evaluation mode."""
+    """Return the model that a Run of a dual encoder started from: its configuration, tokeniser and seed."""
     if not run.recipe.model.encodes_apart:
         raise ItmlabError(f"{run.recipe.name} is no dual encoder's recipe", where=str(run.directory))
     return build_model(run.recipe.model, run.model.tokenizer, seed=run.recipe.seed).eval()
@@ -245,11 +267,21 @@ def untrained(run: Any) -> nn.Module:
 
 @dataclass(frozen=True, eq=False)
 class BatchNeighbourhood:
-    """One anchor and the candidates of the other modality that its batch holds, with `index` their numbers in the data.
+    """One anchor and the candidates of the other modality in its batch.
 
-    `hard` marks the negatives that a triplet loss would learn from: above the positives' mean score less the margin
-    (`threshold`). `true` marks the negatives that the world calls true of the anchor, None without a world. Scores
-    are cosines. The map holds the anchor, all candidates and what was synthesised.
+    Args:
+        anchor: the number of the anchor.
+        direction: whether the anchor is an image or a caption.
+        index: the numbers of the candidates.
+        positives: which candidates are annotated.
+        hard: negatives that a triplet loss would learn from: above `threshold`.
+        true: negatives that the world calls true of the anchor; None without a world.
+        scores: cosines of the candidates.
+        synthetic_scores: cosines of the synthetic negatives.
+        threshold: the positives' mean score minus the margin.
+        anchor_place: the anchor on the map.
+        places: the candidates on the map.
+        synthetic_places: the synthetic negatives on the map.
     """
 
     anchor: int
@@ -279,10 +311,21 @@ def batch_neighbourhood(
     seed: int = 0,
     **options: Any,
 ) -> BatchNeighbourhood:
-    """The anchor's own picture with all its captions, and `pictures` - 1 others with one caption each, drawn by `seed`.
+    """Put an anchor into a batch: its picture with all its captions, and other pictures with one caption each.
 
-    `model` is a Run or model, or the Embedded or Embeddings of `data` made before. `synthesis` makes further negatives
-    out of the batch's. Options are those of `project`. An anchor that is not there is an ItmlabError.
+    Args:
+        model: a Run, a model, or the Embedded or Embeddings of `data`.
+        data: the set.
+        anchor: the number of the anchor.
+        direction: whether it is an image or a caption.
+        pictures: the number of pictures in the batch.
+        margin: of the triplet loss that decides what is hard.
+        synthesis: adds synthetic negatives from those of the batch.
+        method: "tsne" or "umap"; further options are those of `project`.
+        seed: of the draws and of the map.
+
+    Raises:
+        ItmlabError: there is no such anchor, or its image has no caption.
     """
     by_image = direction == "image"
     anchors = len(data) if by_image else len(data.captions)
@@ -290,41 +333,43 @@ def batch_neighbourhood(
         raise ItmlabError(f"there is no {direction} number {anchor}", where=data.name, remedy=f"0 to {anchors - 1}")
     features = _features(model, data)
     generator = torch.Generator().manual_seed(seed)
-    own = anchor if by_image else int(data.image_of_caption[anchor])
-    images, captions = _members(data, own, pictures, generator)
-    index, positives = (captions, data.image_of_caption[captions] == own) if by_image else (images, images == own)
+    image = anchor if by_image else int(data.image_of_caption[anchor])
+    images, captions = _members(data, image, pictures, generator)
+    index, positives = (captions, data.image_of_caption[captions] == image) if by_image else (images, images == image)
     asked, pool = (features.images, features.captions) if by_image else (features.captions, features.images)
     query, candidates = asked[anchor], pool[index]
     scores = candidates @ query
     threshold = float(scores[positives].mean()) - margin
-    made = query.new_zeros(0, len(query))
+    synthetic = query.new_zeros(0, len(query))
     if synthesis is not None:
-        found = synthesis(query[None], candidates, positives[None], generator=generator)
-        made = found.features[found.allowed]
-    groups = {"anchor": query[None], "candidates": candidates, "synthetic": made}
+        synthesised = synthesis(query[None], candidates, positives[None], generator=generator)
+        synthetic = synthesised.features[synthesised.allowed]
+    groups = {"anchor": query[None], "candidates": candidates, "synthetic": synthetic}
     planes = project_together(groups, method, seed=seed, **options)
     true = None
     if data.world is not None:
         truth = data.world.truth(None, None)
         true = ((truth[anchor] if by_image else truth[:, anchor])[index] == 1) & ~positives
     hard = ~positives & (scores > threshold)
-    found = (index, positives, hard, true, scores, made @ query, threshold)
-    return BatchNeighbourhood(anchor, direction, *found, *planes.values())  # the places in the order of the groups
+    synthesised = (index, positives, hard, true, scores, synthetic @ query, threshold)
+    return BatchNeighbourhood(
+        anchor, direction, *synthesised, *planes.values()
+    )  # the places in the order of the groups
 
 
 def _members(
-    data: CaptionSet, own: int, pictures: int, generator: torch.Generator
+    data: CaptionSet, image: int, pictures: int, generator: torch.Generator
 ) -> tuple[Int64[Tensor, "image"], Int64[Tensor, "caption"]]:
-    """The pictures of a batch, the anchor's first, and their captions: all of the first, one drawn of each other."""
+    """Return the pictures of a batch, the anchor's first, and captions: all of the first, one of each other."""
     described = torch.tensor([len(captions) > 0 for captions in data.captions_of_image])
-    if not described[own]:
-        raise ItmlabError(f"image {data.image_ids[own]} has no caption", where=data.name)
-    described[own] = False
+    if not described[image]:
+        raise ItmlabError(f"image {data.image_ids[image]} has no caption", where=data.name)
+    described[image] = False
     others = described.nonzero().flatten()
     others = others[torch.randperm(len(others), generator=generator)[: max(pictures - 1, 0)]]
     owned = [data.captions_of_image[image] for image in others.tolist()]
-    drawn = [each[torch.randint(len(each), (1,), generator=generator)] for each in owned]
-    return torch.cat([torch.tensor([own]), others]), torch.cat([data.captions_of_image[own], *drawn])
+    drawn = [choices[torch.randint(len(choices), (1,), generator=generator)] for choices in owned]
+    return torch.cat([torch.tensor([image]), others]), torch.cat([data.captions_of_image[image], *drawn])
 
 
 # What some captions have in common that the others have not.
@@ -340,10 +385,15 @@ class SharedWord(NamedTuple):
 
 
 def shared_words(captions: Sequence[str], chosen: Collection[int], *, most: int = 8) -> list[SharedWord]:
-    """Return the words that occur in more of the `chosen` captions (by number) than in the others, the surest first.
+    """Return the words that occur in more of the chosen captions than in the others, the most certain first.
 
-    Words are ranked by the z-score of two proportions, each with one caption more that has the word and one that has
-    not; listed are those above 1.96. A caption counts a word once.
+    Words are ranked by the z-score of two proportions, each with one extra caption that has the word and one that does
+    not. Listed are those above 1.96. A caption counts a word once.
+
+    Args:
+        captions: all captions.
+        chosen: the numbers of some captions.
+        most: how many words are listed.
 
     >>> [shared.word for shared in shared_words(["a red dog"] * 9 + ["a cat"] * 9, range(9))]
     ['dog', 'red']
@@ -355,9 +405,9 @@ def shared_words(captions: Sequence[str], chosen: Collection[int], *, most: int 
     count, rest = len(chosen), len(captions) - len(chosen)
     shared = []
     for word, here in inside.items():
-        there = everywhere[word] - here
-        first, second = (here + 1) / (count + 2), (there + 1) / (rest + 2)
+        others = everywhere[word] - here
+        first, second = (here + 1) / (count + 2), (others + 1) / (rest + 2)
         deviation = np.sqrt(first * (1 - first) / (count + 2) + second * (1 - second) / (rest + 2))
-        shared.append(SharedWord(word, here / count, there / max(rest, 1), float((first - second) / deviation)))
+        shared.append(SharedWord(word, here / count, others / max(rest, 1), float((first - second) / deviation)))
     surest = sorted((entry for entry in shared if entry.z > 1.96), key=lambda entry: (-entry.z, entry.word))
     return surest[:most]

@@ -1,6 +1,9 @@
-"""FNE's probabilities on a whole split: its statistics, its curves, one anchor's negatives judged, what samplers take.
+"""FNE's probabilities on a whole split: statistics, curves, one anchor's negatives, and what samplers choose.
 
-Li et al. (2023), Section 3.2; the sampler itself is `samplers/fne.py`, the readings METHODS 1.1 to 1.3.
+The sampler itself is `itmlab/samplers/fne.py`; METHODS 1.1 to 1.3 say how the paper is read.
+
+References:
+    Li et al. (2023), FNE, Sec. 3.2.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,9 +29,16 @@ from .scoring import Direction, model_of
 
 @dataclass(frozen=True)
 class Study:
-    """A split's scores with what the data set says (`positives`) and what the world says (`truth`: 1, 0, −1 undecided).
+    """The scores of a split with its annotation and truth.
 
-    `positive_scores` and `negative_scores` are those that the sampler's statistics were made from.
+    Args:
+        data: the split.
+        scores: of every pair.
+        positives: what is annotated.
+        truth: what the world says: 1 true, 0 false, -1 undecided; None without a world.
+        sampler: FNE's sampler with the statistics of the split.
+        positive_scores: the positives' scores behind these statistics.
+        negative_scores: the negatives' scores behind these statistics.
     """
 
     data: CaptionSet
@@ -40,18 +50,18 @@ class Study:
     negative_scores: Float[ndarray, "negative"]
 
     def posterior(self, *, prior: float = 1e-4, monotone: bool = True) -> Float[Tensor, "image caption"]:
-        """P(match | s) of every pair under the study's statistics."""
+        """Return P(match | s) of every pair under the statistics of the study."""
         return posterior(self.scores, self.sampler.statistics, prior=prior, monotone=monotone)
 
     def unannotated(self) -> tuple[Int[Tensor, "pair 2"], Bool[Tensor, "pair"]]:
-        """The pairs (image, caption) that the data set calls negative and the world decides, and which are true."""
+        """Return the pairs (image, caption) that the world decides but annotation leaves out, and which are true."""
         decided = ~self.positives & (self.truth >= 0)
         return decided.nonzero(), self.truth[decided] == 1
 
 
 @dataclass(frozen=True)
 class Curves:
-    """Densities, posterior and weight as functions of similarity; pairs of numbers are (match, mismatch)."""
+    """Densities, posterior and weight as functions of similarity. Pairs of numbers are (match, mismatch)."""
 
     similarity: Float[ndarray, "point"]
     match: Float[ndarray, "point"]
@@ -67,9 +77,16 @@ class Curves:
 
 @dataclass(frozen=True)
 class Judgement:
-    """One anchor's negatives, the best-scoring first: index in the data set, score, posterior, weight, truth label.
+    """One anchor's negatives, the best-scoring first.
 
-    `drawn` counts how often the sampler took each; `truth_label` is None without a world.
+    Args:
+        index: the numbers of the negatives.
+        score: their similarities.
+        posterior: P(match | s).
+        weight: the sampling weight.
+        truth_label: what the world says (1, 0, -1); None without a world.
+        drawn: how often the sampler chose each.
+        positive_score: the score of the anchor's positive.
     """
 
     index: Int[ndarray, "negative"]
@@ -91,9 +108,15 @@ def study(
 ) -> Study:
     """Score a split and gather FNE's statistics from it as an epoch of training would.
 
-    Batches of `batch_size` shuffled images, each with one of its captions drawn, are observed; the last batch may be
-    smaller. `run` is a Run or a model; where the data have a world, it judges every pair. A model so
-    poor that no positive counts is an ItmlabError.
+    Args:
+        run: a Run or a model.
+        data: the split; its world judges every pair.
+        batch_size: of the shuffled batches, each image with one of its captions. The last may be smaller.
+        statistics: whether the hardest negatives or all enter the statistics.
+        seed: of the order and of the captions.
+
+    Raises:
+        ItmlabError: no pair is the best of its row and column.
     """
     model = model_of(run)
     with evaluating(model):
@@ -101,7 +124,7 @@ def study(
     generator = torch.Generator().manual_seed(seed)
     sampler = FalseNegativeEliminating(negatives=statistics, minimum_positives=1)
     order = torch.randperm(len(data), generator=generator)
-    chosen = [own[torch.randint(len(own), (), generator=generator)] for own in data.captions_of_image]
+    chosen = [numbers[torch.randint(len(numbers), (), generator=generator)] for numbers in data.captions_of_image]
     caption_of = torch.stack(chosen)
     matched, mismatched = [], []
     for images in order.split(batch_size):
@@ -118,7 +141,7 @@ def study(
             remedy="take a trained model, more images, or smaller batches",
         )
     truth = None if data.world is None else data.world.truth(None, None)
-    samples = (torch.cat(each).numpy() for each in (matched, mismatched))
+    samples = (torch.cat(values).numpy() for values in (matched, mismatched))
     return Study(data, scores, data.positives, truth, sampler, *samples)
 
 
@@ -134,10 +157,21 @@ def curves(
     span: tuple[float, float] = (-0.2, 1.0),
     points: int = 480,
 ) -> Curves:
-    """Eq. 5, 9 and 13 over a span of similarities, for an anchor whose positive scores `positive_score`.
+    """Return Eqs. 5, 9 and 13 over a span of similarities, for an anchor whose positive scores `positive_score`.
 
-    >>> made = curves(Statistics(0.7, 0.08, 0.4, 0.1), 0.72, points=3, span=(0.0, 1.0))
-    >>> made.similarity.tolist(), (made.mismatch > made.match).tolist()
+    Args:
+        statistics: of positives and negatives.
+        positive_score: s⁺ of the anchor.
+        prior: p.
+        threshold: λ.
+        sharpness: a.
+        margin: the distance below s⁺ from which a negative is easy.
+        preset: "paper" or "released".
+        span: the similarities shown.
+        points: the number of similarities.
+
+    >>> shown = curves(Statistics(0.7, 0.08, 0.4, 0.1), 0.72, points=3, span=(0.0, 1.0))
+    >>> shown.similarity.tolist(), (shown.mismatch > shown.match).tolist()
     ([0.0, 0.5, 1.0], [True, True, False])
     """
     grid = torch.linspace(*span, points, dtype=torch.float64)
@@ -170,9 +204,16 @@ def judge(
     draws: int = 12,
     seed: int = 0,
 ) -> Judgement:
-    """What FNE would do with one anchor over the whole split: posterior and weight of each negative, and `draws` draws.
+    """Return what FNE would do with one anchor over the whole split, and `draws` of its draws.
 
-    s⁺ is the score of the anchor's first annotated partner.
+    s⁺ is the score of the anchor's first annotated partner. The other arguments are those of `curves`.
+
+    Args:
+        study: what `study` returned.
+        anchor: the number of the anchor.
+        direction: whether the anchor is an image or a caption.
+        draws: how many negatives to draw.
+        seed: of the draws.
     """
     by_anchor = (lambda matrix: matrix[anchor]) if direction == "image" else (lambda matrix: matrix[:, anchor])
     scores, positives = by_anchor(study.scores), by_anchor(study.positives)
@@ -204,19 +245,28 @@ def judge(
 def negatives_taken(
     study: Study, samplers: Mapping[str, Sampler], *, batch_size: int | None = None, rounds: int = 10, seed: int = 0
 ) -> dict[str, tuple[float, float, float]]:
-    """For each sampler the percentage of true pairs among the negatives it takes, with Wilson's 95 % interval.
+    """Return the percentage of true pairs among the negatives of each sampler, with Wilson's 95 % interval.
 
-    Every picture of the study takes one negative among all captions, its match being its best-scoring own caption. With
-    a `batch_size` it is one among the captions of a batch of so many pictures drawn at random, one of each, as in
-    training without a memory, in so many `rounds` over all pictures. Pairs that the world leaves undecided do not
-    count. FNE's sampler is given the study's statistics.
+    Every picture chooses one negative caption; its positive is its best-scoring annotated caption. Undecided pairs do
+    not count. FNE's sampler gets the statistics of the study.
+
+    Args:
+        study: what `study` returned, with a world.
+        samplers: by name.
+        batch_size: choose among one caption each of so many random pictures, as in training without a memory; by
+            default among all captions.
+        rounds: with a batch size, how often all pictures are used.
+        seed: of all draws.
+
+    Raises:
+        ItmlabError: the data have no world, the batch size does not fit, or no chosen negative is decided.
     """
     if study.truth is None:
         raise ItmlabError("no world knows what is true here", where=study.data.name, remedy="use the data set scenes")
     images, captions = study.scores.shape
     if batch_size is not None and not 2 <= batch_size <= images:
-        what, remedy = f"batch_size={batch_size}", f"give 2 to {images}, or None for all captions"
-        raise ItmlabError(what, where="negatives_taken", remedy=remedy)
+        message, remedy = f"batch_size={batch_size}", f"give 2 to {images}, or None for all captions"
+        raise ItmlabError(message, where="negatives_taken", remedy=remedy)
     everything = torch.arange(images), torch.arange(captions)
     pools = [everything] if batch_size is None else list(_batches(study, batch_size, rounds, seed))
     shares = {}
@@ -227,7 +277,7 @@ def negatives_taken(
         generator, true, owners = torch.Generator().manual_seed(seed), [], []
         for images, captions in pools:
             of_pairs = (study.scores, study.positives, study.truth)
-            scores, positives, truth = (each[images][:, captions] for each in of_pairs)
+            scores, positives, truth = (matrix[images][:, captions] for matrix in of_pairs)
             matches = scores.masked_fill(~positives, -torch.inf).max(dim=1).values
             chosen = sampler(scores, positives, matches, generator=generator)
             truth_labels = truth.gather(1, chosen.clamp(min=0)[:, None]).squeeze(1)
@@ -236,13 +286,13 @@ def negatives_taken(
             owners.append(images[decided])
         if not sum(map(len, true)):
             raise ItmlabError(f"no negative that {name} takes is decided", where=study.data.name)
-        found = share(torch.cat(true), None if batch_size is None else torch.cat(owners))
-        shares[name] = found.percent, found.lower, found.upper
+        true_share = share(torch.cat(true), None if batch_size is None else torch.cat(owners))
+        shares[name] = true_share.percent, true_share.lower, true_share.upper
     return shares
 
 
 def _batches(study: Study, size: int, rounds: int, seed: int) -> Iterator[tuple[Tensor, Tensor]]:
-    """Numbers of pictures, `size` at a time in an order of chance, and of a caption of each; what is left over goes."""
+    """Yield the numbers of pictures in random order, `size` at a time, and of one caption of each."""
     chance = np.random.default_rng(seed)
     for _ in range(rounds):
         order = chance.permutation(len(study.data))
@@ -256,11 +306,20 @@ def _batches(study: Study, size: int, rounds: int, seed: int) -> Iterator[tuple[
 
 
 def posterior_quality(study: Study, *, prior: float = 1e-4, bins: int = 15) -> dict[str, dict[str, float]]:
-    """How well "posterior" and "similarity" tell the true from the false among pairs that are not annotated.
+    """Measure how well posterior and similarity tell true from false among pairs that are not annotated.
 
-    Of each the area under the ROC curve ("auc") and the average precision ("precision"), and as probabilities, for
-    which similarities are cut to 0 to 1, the Brier score ("brier") and the expected calibration error over `bins` of
-    equally many pairs ("calibration"). Undecided pairs do not count. ItmlabError: no world, or only one answer.
+    Args:
+        study: what `study` returned, with a world.
+        prior: p.
+        bins: of the calibration error, with equally many pairs each.
+
+    Returns:
+        For "posterior" and "similarity": the area under the ROC curve ("auc"), the average precision ("precision"),
+        and, as probabilities (similarities clipped to 0 to 1), the Brier score ("brier") and the expected calibration
+        error ("calibration"). Undecided pairs do not count.
+
+    Raises:
+        ItmlabError: the data have no world, or all pairs are alike.
     """
     from sklearn.metrics import average_precision_score, roc_auc_score
 
@@ -272,9 +331,9 @@ def posterior_quality(study: Study, *, prior: float = 1e-4, bins: int = 15) -> d
         raise ItmlabError(
             "all pairs that are not annotated are alike", where=study.data.name, remedy="take more images"
         )
-    found = {"posterior": posterior(scores, study.sampler.statistics, prior=prior), "similarity": scores}
+    predictions = {"posterior": posterior(scores, study.sampler.statistics, prior=prior), "similarity": scores}
     quality = {}
-    for name, values in found.items():
+    for name, values in predictions.items():
         ranked, probability = values.numpy(), values.clamp(0, 1).numpy()
         parts = np.array_split(np.argsort(probability, kind="stable"), bins)
         gaps = [len(part) * abs(probability[part].mean() - true[part].mean()) for part in parts]

@@ -1,7 +1,9 @@
-"""How CIDEr and SPICE agree with people's ratings of pairs, in each reading of a pair's NCS.
+"""How CIDEr and SPICE agree with people's ratings of pairs, for each reading of a pair's NCS (SAM, Table 1).
 
-Biten et al. (2022), Table 1. The ratings are Crisscrossed Captions (Parekh et al., EACL 2021): how well people say that
-a caption describes a picture, 0 to 5.
+The ratings are Crisscrossed Captions: how well a caption describes a picture, 0 to 5.
+
+References:
+    Biten et al. (2022), SAM. Parekh et al. (2021), Crisscrossed Captions.
 """
 
 import re
@@ -31,7 +33,14 @@ POSITIVE = 3.0  # "describes the picture" from here on: the rule by which CxC ex
 
 @dataclass(frozen=True)
 class Ratings:
-    """Rated pairs as indices of captions and images, with the mean rating (0 unrelated … 5 describes it fully)."""
+    """Rated pairs.
+
+    Args:
+        captions: the caption of each pair, by index.
+        images: the image of each pair, by index.
+        scores: the mean rating, from 0 (unrelated) to 5 (describes it fully).
+        skipped: faults of the file that were skipped.
+    """
 
     captions: Int64[Tensor, "pair"]
     images: Int64[Tensor, "pair"]
@@ -49,10 +58,18 @@ class Ratings:
         threshold: float = POSITIVE,
         keep_ground_truth: bool = False,
     ) -> Bool[Tensor, "image caption"]:
-        """The truth mask extended by people: pairs rated at least `threshold`, and ground truth that nobody rated.
+        """Return the ground truth extended by pairs rated at least `threshold`.
 
-        As in CxC a ground-truth pair rated below the threshold is no positive, so that a caption can be left with
-        none; `keep_ground_truth=True` leaves all of them in.
+        As in CxC, a ground-truth pair rated below the threshold is not a positive, so that a caption can be left with
+        none.
+
+        Args:
+            ground_truth: the annotated pairs. Those without a rating stay.
+            threshold: the lowest rating of a positive.
+            keep_ground_truth: keep all ground-truth pairs.
+
+        Raises:
+            ItmlabError: the ratings do not fit the shape of the ground truth.
         """
         image, caption = (int(rows.max()) if len(self) else -1 for rows in (self.images, self.captions))
         if image >= ground_truth.shape[0] or caption >= ground_truth.shape[1]:
@@ -72,21 +89,27 @@ def crisscrossed(
     outside: Literal["fault", "drop"] = "fault",
     on_fault: Literal["error", "skip"] = "error",
 ) -> Ratings:
-    """The ratings of `path` that are about these captions and images, ids as in a `CaptionSet` of COCO.
+    """Read the ratings that are about these captions and images.
 
-    Reads the release (`sits_val.csv`, `sits_test.csv`: caption "COCO_val2014:sentid:770337", image
-    "COCO_val2014_000000391895.jpg", `agg_score`) and JSON lines with `caption_id`, `image_id`, `score`; both also
-    gzipped. All faults are listed at once with their row, or with `on_fault="skip"` left out: a missing value, a score
-    that is no number from 0 to 5, a pair rated twice and differently, and a pair of which caption or image is not given
-    (with `outside="drop"` that is none: a subset takes what it needs).
+    The file is the release (`sits_val.csv`, `sits_test.csv`: caption "COCO_val2014:sentid:770337", image
+    "COCO_val2014_000000391895.jpg", `agg_score`) or JSON lines with `caption_id`, `image_id` and `score`; both may be
+    gzipped. A missing value, a score that is not a number from 0 to 5, and a pair with two different ratings are
+    faults.
+
+    Args:
+        path: the file.
+        caption_ids: ids of the captions, as in a `CaptionSet` of COCO.
+        image_ids: ids of the images.
+        outside: whether a rating of another caption or image is a fault or is dropped.
+        on_fault: "error" lists all faults with their rows, "skip" leaves these rows out.
     """
     if outside not in ("fault", "drop"):
         raise ItmlabError(f"outside={outside!r} is neither of the two choices", remedy='use "fault" or "drop"')
     path = Path(path)
     faults = Faults("crisscrossed", on_fault=on_fault, source=str(path))
-    caption_of = {str(each): index for index, each in enumerate(caption_ids)}
-    image_of = {str(each): index for index, each in enumerate(image_ids)}
-    found: dict[tuple[int, int], tuple[float, int]] = {}
+    caption_of = {str(identifier): index for index, identifier in enumerate(caption_ids)}
+    image_of = {str(identifier): index for index, identifier in enumerate(image_ids)}
+    ratings: dict[tuple[int, int], tuple[float, int]] = {}
     for number, row in read_rows(path, faults):
         try:
             caption, image, score = _rating(row, f"{path}:{number}")
@@ -94,23 +117,29 @@ def crisscrossed(
             faults.add(path, number, str(fault))
             continue
         if caption not in caption_of or image not in image_of:
-            what, name = ("caption", caption) if caption not in caption_of else ("image", image)
+            side, name = ("caption", caption) if caption not in caption_of else ("image", image)
             if outside == "fault":
-                faults.add(path, number, f"no {what} has the id {one_line(repr(name), 60)}")
+                faults.add(path, number, f"no {side} has the id {one_line(repr(name), 60)}")
             continue
         pair = caption_of[caption], image_of[image]
-        known, where = found.setdefault(pair, (score, number))
+        known, where = ratings.setdefault(pair, (score, number))
         if known != score:
             faults.add(path, number, f"caption {caption} and image {image} are rated otherwise in row {where}")
-    skipped = faults.settle(kept=len({image for _, image in found}))
-    if not found:
+    skipped = faults.settle(kept=len({image for _, image in ratings}))
+    if not ratings:
         raise ItmlabError("no rating is about these captions and images", where=str(path), remedy="do the ids fit?")
-    captions, images = torch.tensor(list(found)).T
-    return Ratings(captions, images, torch.tensor([score for score, _ in found.values()], dtype=torch.float64), skipped)
+    captions, images = torch.tensor(list(ratings)).T
+    return Ratings(
+        captions, images, torch.tensor([score for score, _ in ratings.values()], dtype=torch.float64), skipped
+    )
 
 
 def _rating(row: dict[str, Any], where: str) -> tuple[str, str, float]:
-    """Return caption id, image id and score of a row; what is wrong with it is a ValueError."""
+    """Return caption id, image id and score of a row.
+
+    Raises:
+        ValueError: what is wrong with the row.
+    """
     cells = []
     for columns in COLUMNS:
         column = next((name for name in columns if name in row), None)
@@ -136,9 +165,9 @@ SENTENCE, PICTURE = r"COCO_\w+:sentid:(\d+)", r"(?:COCO_\w+_)?0*(\d+)\.jpe?g"
 
 
 def _bare(pattern: str, name: str) -> str:
-    """The number in an id of the release; other ids stay as they are."""
-    found = re.fullmatch(pattern, name)
-    return found.group(1) if found else name
+    """Return the number in an id of the release; other ids are unchanged."""
+    match = re.fullmatch(pattern, name)
+    return match.group(1) if match else name
 
 
 # The correlations, in each reading of a pair's NCS: the paper gives none (METHODS 2.4).
@@ -149,17 +178,22 @@ LEFT_OUT = "φ, caption not among its references"
 
 
 def human_correlation(data: CaptionSet, ratings: Ratings, *, parser: str = "english") -> Readings:
-    """`[reading][measure]["all" | "non-ground-truth"]`: Pearson's r with the ratings of pairs of `data`.
+    """Return Pearson's r with the ratings of pairs: `[reading][measure]["all" | "non-ground-truth"]`.
 
-    The paper does not say what one pair's NCS is: φ itself, or φ over the largest of its picture or of its caption,
-    which is NCS@1 of that query. In the last reading a caption is compared with the *other* captions of its picture.
-    An image without captions is an ItmlabError.
+    The paper does not say what the NCS of one pair is. The readings are φ itself, and φ over the largest of its picture
+    or of its caption, which is NCS@1 of that query. In a further reading a caption is compared with the other captions
+    of its picture.
+
+    Args:
+        data: the set that the pairs are of.
+        ratings: of pairs.
+        parser: of SPICE.
     """
     references = data.captions_of()
     fitted = {"NCS with SPICE": Spice(references, parser=parser), "NCS with CIDEr": Cider(references)}
-    kept = {name: phi.matrix(data.captions) for name, phi in fitted.items()}
+    relevance = {name: phi.matrix(data.captions) for name, phi in fitted.items()}
     rated = (data.positives, ratings.captions, ratings.images, ratings.scores)
-    tables = {reading: human_judgement(kept, *rated, normalised=divisor) for reading, divisor in READINGS.items()}
+    tables = {reading: human_judgement(relevance, *rated, normalised=divisor) for reading, divisor in READINGS.items()}
     others = {"image_of_caption": data.image_of_caption.tolist(), "leave_one_out": True}
     left_out = {name: phi.matrix(data.captions, **others) for name, phi in fitted.items()}
     return {**tables, LEFT_OUT: human_judgement(left_out, *rated)}

@@ -1,7 +1,10 @@
-"""SynHNC, one anchor step by step: clusters, kernel weights, what each memory recalls and where that lands.
+"""SynHNC for one anchor, step by step: clusters, kernel weights, and what each memory recalls.
 
-Wu et al. (2023), ITContrast, Sec. 3.2: an anchor's negatives are clustered; asked with the anchor q, the kernel
-associative memory of each cluster recalls a point q̄ made of its prototypes (Eqs. 2–5, as METHODS 4.1 reads them).
+An anchor's negatives are clustered. Asked with the anchor q, the kernel associative memory of each cluster recalls a
+point q̄ made of its prototypes (Eqs. 2 to 5, as METHODS 4.1 reads them).
+
+References:
+    Wu et al. (2023), ITContrast, Sec. 3.2.
 """
 
 from collections.abc import Sequence
@@ -29,8 +32,15 @@ from .scoring import Direction
 class SynthesisBatch:
     """A batch as training sees it: row i holds picture `images[i]` and one of its captions, `captions[i]`.
 
-    `anchors` and `candidates` are the unit-length features of the two sides, `positives` marks what belongs to the
-    anchor's image, `truth` what the world says of (anchor, candidate): 1, 0, −1 undecided (None: no world).
+    Args:
+        data: the set.
+        direction: whether the anchors are images or captions.
+        images: numbers of the pictures.
+        captions: numbers of the captions.
+        anchors: unit-length features of the anchors.
+        candidates: unit-length features of the other side.
+        positives: which candidates belong to the anchor's image.
+        truth: what the world says of (anchor, candidate): 1, 0, -1 undecided; None without a world.
     """
 
     data: CaptionSet
@@ -53,24 +63,31 @@ class SynthesisBatch:
         return (self.anchors * self.candidates).sum(dim=1)
 
     def candidate_name(self, index: int) -> str:
-        """A candidate caption in its words, a candidate picture by its id."""
+        """Return a candidate caption's words, or a candidate picture's id."""
         if self.direction == "image":
             return self.data.captions[int(self.captions[index])]
         return self.data.image_ids[int(self.images[index])]
 
     def hardest(self) -> Float[Tensor, "pair"]:
-        """The cosine of each anchor with the nearest candidate that is not its own."""
+        """Return the cosine of each anchor with its nearest negative."""
         return self.scores.masked_fill(self.positives, -1).max(dim=1).values
 
 
 @dataclass(frozen=True, eq=False)
 class ReadOut:
-    """What the memories of one anchor's clusters recall. Candidates are in the batch's order, clusters as k-means' are.
+    """What the memories of one anchor's clusters recall. Candidates are in the batch's order.
 
-    `membership` is −1 for what is the anchor's own; `kernel` and `coefficients` as `synthesis` calls them. `points` are
-    the q̄ as they come out, `hardness` the cosine of each with the anchor (NaN of an empty cluster). `score` is the
-    candidates' cosine. `place` and `points_place` are the map: the distance from the origin is the angle to the anchor
-    in radians, and so exact; the direction is the part of the features' spread that fits on paper.
+    Args:
+        anchor: the row of the anchor.
+        membership: the cluster of each candidate; -1 for the anchor's own.
+        score: the cosine of each candidate with the anchor.
+        kernel: the kernel weight of each candidate.
+        coefficients: the coefficient of each candidate in what its memory recalls.
+        points: the recalled q̄.
+        hardness: the cosine of each q̄ with the anchor; NaN for an empty cluster.
+        place: the candidates on a map: the distance from the origin is the angle to the anchor in radians (exact), the
+            direction is a projection.
+        points_place: the recalled points on that map.
     """
 
     anchor: int
@@ -84,12 +101,12 @@ class ReadOut:
     points_place: Float[Tensor, "cluster 2"]
 
     def prototypes(self, cluster: int) -> Int64[Tensor, "prototype"]:
-        """The candidates of one cluster, those with the largest kernel weights first."""
+        """Return the candidates of one cluster, those with the largest kernel weights first."""
         mine = (self.membership == cluster).nonzero().squeeze(1)
         return mine[self.kernel[mine].argsort(descending=True, stable=True)]
 
     def effective(self, cluster: int) -> float:
-        """How many prototypes share the kernel weights of a cluster: the exponential of their entropy, 1 to all."""
+        """Return the effective number of prototypes of a cluster: the exponential of the entropy of its weights."""
         weights = self.kernel[self.membership == cluster]
         return float((-torch.special.xlogy(weights, weights).sum()).exp())
 
@@ -97,21 +114,28 @@ class ReadOut:
 def synthesis_batch(
     run: Any, data: CaptionSet, *, direction: Direction = "image", pairs: int = 128, seed: int = 0
 ) -> SynthesisBatch:
-    """`pairs` pictures of a split, drawn at random, each with one of its captions, and their features.
+    """Draw `pairs` pictures of a split at random, each with one of its captions, and compute their features.
 
-    `run` is a Run or a model with one feature a side, of pictures or regions. ItmlabError: another model, or fewer than
-    two pictures.
+    Args:
+        run: a Run or a model with one feature per side, of pictures or regions.
+        data: the split.
+        direction: whether the anchors are images or captions.
+        pairs: the number of pictures.
+        seed: of the draws.
+
+    Raises:
+        ItmlabError: the model has no such features, or there are fewer than two pictures.
     """
     model = features_apart(run)
-    seen = looked_at(model, data)
+    inputs = looked_at(model, data)
     generator = torch.Generator().manual_seed(seed)
     images = torch.randperm(len(data), generator=generator)[:pairs]
     if len(images) < 2:
         raise ItmlabError(f"{len(images)} pictures have no negatives among them", where=data.name)
     drawn = [data.captions_of_image[image] for image in images.tolist()]
-    captions = torch.stack([own[torch.randint(len(own), (), generator=generator)] for own in drawn])
+    captions = torch.stack([numbers[torch.randint(len(numbers), (), generator=generator)] for numbers in drawn])
     with evaluating(model):
-        pictures = embed_images(model, [seen[image] for image in images.tolist()])
+        pictures = embed_images(model, [inputs[image] for image in images.tolist()])
         sentences = embed_captions(model, [data.captions[caption] for caption in captions.tolist()])
     sides = [normalize(features, dim=1) for features in (pictures, sentences)]
     truth = None if data.world is None else data.world.truth(images, captions)
@@ -131,14 +155,17 @@ def read_out(
     regularisation: float = REGULARISATION,
     seed: int = 0,
 ) -> ReadOut:
-    """The steps of SynHNC for one anchor of the batch; its clusters depend on `clusters` and `seed` alone."""
+    """Run the steps of SynHNC for one anchor of the batch.
+
+    The clusters depend on `clusters` and `seed` only. The other arguments are those of `SynHNC`.
+    """
     query, candidates, row = batch.anchors[anchor : anchor + 1], batch.candidates, slice(anchor, anchor + 1)
     squared = squared_distances(candidates, candidates)
     generator = torch.Generator().manual_seed(seed)
     membership = kmeans(squared, ~batch.positives[row], clusters, generator=generator)
     settings = {"clusters": clusters, "sigma": sigma, "weights": weights, "regularisation": regularisation}
-    found: Association = associate(squared_distances(query, candidates), squared, membership, **settings)
-    points = recall(candidates, membership, found.coefficients, clusters=clusters)[0]
+    association: Association = associate(squared_distances(query, candidates), squared, membership, **settings)
+    points = recall(candidates, membership, association.coefficients, clusters=clusters)[0]
     hardness = torch.cosine_similarity(points, query, dim=1)
     empty = torch.bincount(membership[0] + 1, minlength=clusters + 1)[1:] == 0
     place, points_place = _sky(query[0], candidates, points)
@@ -146,8 +173,8 @@ def read_out(
         anchor=anchor,
         membership=membership[0],
         score=batch.scores[anchor],
-        kernel=found.kernel[0],
-        coefficients=found.coefficients[0],
+        kernel=association.kernel[0],
+        coefficients=association.coefficients[0],
         points=points,
         hardness=hardness.masked_fill(empty, torch.nan),
         place=place,
@@ -160,7 +187,7 @@ def _sky(
     candidates: Float[Tensor, "candidate dimension"],
     points: Float[Tensor, "cluster dimension"],
 ) -> tuple[Float[Tensor, "candidate 2"], Float[Tensor, "cluster 2"]]:
-    """Each point at its angle from the anchor, in the direction of its two greatest principal components there.
+    """Place each point at its angle from the anchor, in the direction of two principal components.
 
     The components are those of the candidates' directions as seen from the anchor, so that neither σ nor the clusters
     move a candidate.
@@ -179,9 +206,14 @@ LEAST = 0.005  # kernel weight below which a prototype is not worth showing
 
 @dataclass(frozen=True)
 class Attribution:
-    """One synthetic negative: its cluster's number, its cosine with the anchor, its prototypes with their weights.
+    """One synthetic negative and the prototypes that it is made of.
 
-    `prototypes` are numbers of candidates, the heaviest first; `truth_labels` the world's (1, 0, −1), None without one.
+    Args:
+        cluster: the number of its cluster.
+        hardness: its cosine with the anchor.
+        prototypes: numbers of candidates, the heaviest first.
+        weights: their kernel weights.
+        truth_labels: what the world says of them (1, 0, -1); None without a world.
     """
 
     cluster: int
@@ -192,7 +224,7 @@ class Attribution:
 
 
 def attribution(batch: SynthesisBatch, read_out: ReadOut, *, first: int = 6, prototypes: int = 3) -> list[Attribution]:
-    """The `first` hardest synthetic negatives of an anchor, each with its heaviest prototypes; empty clusters none."""
+    """Return the `first` hardest synthetic negatives of an anchor, each with its heaviest prototypes."""
     hardness = np.nan_to_num(read_out.hardness.numpy(), nan=-2.0)
     order = [int(cluster) for cluster in np.argsort(-hardness, kind="stable") if hardness[cluster] > -2]
     rows = []

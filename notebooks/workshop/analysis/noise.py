@@ -39,8 +39,8 @@ def compare_noise(
 ) -> Comparison:
     """Train every recipe at every share of moved training captions and compare them on the clean test split.
 
-    Each seed moves other captions (`with_noise`), so that intervals include that chance. All
-    recipes of a seed see the same captions. Finished runs in `run_root` are not trained again.
+    Each seed moves other captions (`with_noise`), so that intervals include that variation. All recipes of a seed see
+    the same captions. Finished runs in `run_root` are not trained again.
 
     Args:
         recipes: by name.
@@ -68,9 +68,9 @@ def compare_noise(
 def with_noise(data: CaptionSet, share: float, seed: int = 0) -> CaptionSet:
     """Return a set in which a share of the training captions (of all without splits) belong to other images.
 
-    The chosen captions exchange their images, and none keeps its image, which NCR's released code does not rule out. An
+    The chosen captions exchange their images and none keeps its own, which NCR's released code does not exclude. An
     image keeps its number of captions, and a caption its index and id, so that the truth of a drawn world still holds.
-    Images that another split has too are left unchanged.
+    Images that belong to another split too are unchanged.
 
     Args:
         data: clean data.
@@ -78,7 +78,7 @@ def with_noise(data: CaptionSet, share: float, seed: int = 0) -> CaptionSet:
         seed: of the draw.
 
     Raises:
-        ItmlabError: a share outside that range, too few images, or no split "train".
+        ItmlabError: the share is outside that range, there are too few images, or there is no split "train".
     """
     if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
         raise ItmlabError(f"noise={share!r} is not a share", remedy="give a number from 0 to 1: 0.2 for a fifth")
@@ -114,9 +114,10 @@ EXCHANGES = 64  # rounds in which pairs of rows may exchange: far more than a fe
 
 
 def exchanged_rows(images: Int64[Tensor, "n"], share: float, seed: int = 0) -> Int64[Tensor, "n"]:
-    """Return a random permutation that moves `share` of the rows (rounded) to a row of another image, and no others.
+    """Return a random permutation that moves `share` of the rows (rounded) to a row of another image.
 
-    An ItmlabError if so many rows cannot be moved: no image may have more than half of them.
+    Raises:
+        ItmlabError: so many rows cannot be moved, because one image has more than half of them.
 
     >>> images = torch.tensor([0, 0, 1, 1])
     >>> images[exchanged_rows(images, 1.0)].tolist()

@@ -1,8 +1,11 @@
-"""Several models' rankings of one split, beside how similar in meaning every pair is: any query's results, compared.
+"""Rankings of several models on one split, and how good they are by each measure.
 
-Biten et al. (2022), Sec. 3: recall R counts what was annotated; semantic recall SR what of the m candidates of largest
-φ is among the first k; NCS, the normalised cumulative semantic score, is Σ φ of the first k over the largest such sum
-(METHODS 2.4). φ is CIDEr or SPICE between a caption and the captions of a picture.
+Recall R counts what was annotated. Semantic recall SR counts how many of the m candidates with the largest φ are among
+the first k. NCS is Σ φ of the first k over the largest such sum (METHODS 2.4). φ is CIDEr or SPICE between a caption
+and the captions of a picture.
+
+References:
+    Biten et al. (2022), SAM, Sec. 3.
 """
 
 import contextlib
@@ -32,11 +35,15 @@ from .scoring import model_of
 
 @dataclass(frozen=True)
 class Ranking:
-    """One query's best `k` candidates, best first.
+    """The best `k` candidates of one query, best first.
 
-    `relevance` is φ of each with the query and `best` the largest φ that any candidate has; `annotated` marks ground
-    truth (None: the query was typed and has none); `truth_label` what a world says (1 true, 0 false, −1 undecided;
-    None: no world). `measures` in percent, by name.
+    Args:
+        index: the candidates.
+        relevance: φ of each with the query.
+        best: the largest φ of any candidate.
+        annotated: which are ground truth; None for a typed query.
+        truth_label: what the world says (1 true, 0 false, -1 undecided); None without a world.
+        measures: in percent, by name.
     """
 
     index: Int[ndarray, "k"]
@@ -56,13 +63,21 @@ def rank(
     truth: Int[Tensor, "candidate"] | None = None,
     relevant: int | None = None,
 ) -> Ranking:
-    """The `k` best of one query's candidates (equal scores: the lowest index first) with R, SR and NCS at k.
+    """Return the `k` best candidates of one query with R, SR and NCS at k. Ties go to the lowest index.
 
-    SR counts the `relevant` candidates of largest φ (default: as many as are annotated, or k). Scores that are not
-    numbers, lengths that differ and a k above the candidates are an ItmlabError.
+    Args:
+        scores: of the candidates.
+        relevance: φ of the candidates.
+        k: the number of candidates to return.
+        positives: which candidates are annotated.
+        truth: what the world says of each.
+        relevant: how many candidates of largest φ SR counts; by default as many as are annotated, or k.
 
-    >>> found = rank(torch.tensor([0.1, 0.9, 0.5]), torch.tensor([2.0, 1.0, 4.0]), k=2)
-    >>> found.index.tolist(), {name: round(value) for name, value in found.measures.items()}
+    Raises:
+        ItmlabError: a score is NaN, or the lengths differ.
+
+    >>> ranking = rank(torch.tensor([0.1, 0.9, 0.5]), torch.tensor([2.0, 1.0, 4.0]), k=2)
+    >>> ranking.index.tolist(), {name: round(value) for name, value in ranking.measures.items()}
     ([1, 2], {'SR@2': 50, 'NCS@2': 83})
     """
     if scores.ndim != 1 or relevance.shape != scores.shape:
@@ -73,14 +88,14 @@ def rank(
     if scores.isnan().any():
         raise ItmlabError("a score is not a number (NaN), so nothing can be ranked")
     index = scores.sort(descending=True, stable=True).indices[:k]
-    one, phi, measures = scores[None], relevance[None], {}
+    row, phi, measures = scores[None], relevance[None], {}
     annotated = 0 if positives is None else int(positives.sum())
     if annotated:  # a sum of nothing has no share: then the measure is left out
-        measures[f"R@{k}"] = float(semantic_recall_of_each(one, positives[None].float(), k, relevant=annotated))
+        measures[f"R@{k}"] = float(semantic_recall_of_each(row, positives[None].float(), k, relevant=annotated))
     if relevance.gt(0).any():
         sought = min(relevant or annotated or k, len(scores))
-        measures[f"SR@{k}"] = float(semantic_recall_of_each(one, phi, k, relevant=sought))
-        measures[f"NCS@{k}"] = float(ncs_of_each(one, phi, k))
+        measures[f"SR@{k}"] = float(semantic_recall_of_each(row, phi, k, relevant=sought))
+        measures[f"NCS@{k}"] = float(ncs_of_each(row, phi, k))
     known = [None if values is None else values[index].numpy() for values in (positives, truth)]
     return Ranking(index.numpy(), relevance[index].numpy(), float(relevance.max()), *known, measures)
 
@@ -90,7 +105,7 @@ Direction = Literal["t2i", "i2t"]
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """One direction of a split: matrices (anchor, candidate), and the picture each anchor is or describes."""
+    """One direction of a split: matrices (anchor, candidate), and the picture of each anchor."""
 
     similarity: Mapping[str, Float[Tensor, "anchor candidate"]]
     relevance: Mapping[str, Float[Tensor, "anchor candidate"]]
@@ -99,7 +114,7 @@ class Side:
     picture: Int64[Tensor, "anchor"]
 
     def rank(self, model: str, anchor: int, *, k: int = 5, by: str = "CIDEr", relevant: int | None = None) -> Ranking:
-        """One query's ranking."""
+        """Return the ranking of one query."""
         truth = None if self.truth is None else self.truth[anchor]
         scores, phi, positives = self.similarity[model][anchor], self.relevance[by][anchor], self.positives[anchor]
         return rank(scores, phi, k=k, positives=positives, truth=truth, relevant=relevant)
@@ -107,9 +122,16 @@ class Side:
 
 @dataclass(frozen=True, eq=False)
 class Retrievals:
-    """A split's (image, caption) matrices: each model's similarity, each φ's relevance, annotation, truth.
+    """The matrices of a split: each model's similarity, each φ's relevance, annotation and truth.
 
-    `truth` is 1 true, 0 false, −1 undecided, or None without a world. `fitted` holds what gives φ of a new sentence.
+    Args:
+        data: the split.
+        models: Runs or models by name.
+        similarity: by model.
+        relevance: by φ.
+        positives: what is annotated.
+        truth: 1 true, 0 false, -1 undecided; None without a world.
+        fitted: computes φ of a new sentence, by φ.
     """
 
     data: CaptionSet
@@ -125,7 +147,7 @@ class Retrievals:
         return f"Retrievals({self.data.name}: {', '.join(self.similarity)}; by {', '.join(self.relevance)})"
 
     def side(self, direction: Direction) -> Side:
-        """Everything with the queries of one direction in rows."""
+        """Return everything with the queries of one direction in rows."""
         if direction == "i2t":
             return Side(self.similarity, self.relevance, self.positives, self.truth, torch.arange(len(self.data)))
         turned = ({name: matrix.T for name, matrix in of.items()} for of in (self.similarity, self.relevance))
@@ -133,15 +155,18 @@ class Retrievals:
         return Side(*turned, self.positives.T, truth, self.data.image_of_caption)
 
     def of_caption(self, model: str, caption: int, **options: Any) -> Ranking:
-        """The pictures that a model ranks first for a caption of the split; options as for `of_sentence`."""
+        """Return the pictures that a model ranks first for a caption. Options are those of `of_sentence`."""
         return self.side("t2i").rank(model, caption, **options)
 
     def of_picture(self, model: str, image: int, **options: Any) -> Ranking:
-        """The captions that a model ranks first for a picture of the split; options as for `of_sentence`."""
+        """Return the captions that a model ranks first for a picture. Options are those of `of_sentence`."""
         return self.side("i2t").rank(model, image, **options)
 
     def won(self, model: str, other: str, direction: Direction, *, k: int = 5) -> Int64[Tensor, "query"]:
-        """The queries whose first by `model` was annotated for them, while `other` has nothing that was in its `k`."""
+        """Return the queries that one model answers and another does not.
+
+        The first result of `model` is annotated, and none of those is among the first `k` of `other`.
+        """
         side = self.side(direction)
         annotated, most = side.positives.float(), int(side.positives.sum(1).max())
         first, among = (
@@ -153,10 +178,17 @@ class Retrievals:
     def of_sentence(
         self, model: str, sentence: str, *, k: int = 5, by: str = "CIDEr", relevant: int | None = None
     ) -> Ranking:
-        """The `k` pictures that a model ranks first for any sentence; φ = `by` compares it with each one's captions.
+        """Return the `k` pictures that a model ranks first for any sentence.
 
-        SR counts the `relevant` candidates of largest φ; without it as many as are annotated, or k. A sentence without
-        words is an ItmlabError.
+        Args:
+            model: its name.
+            sentence: the query.
+            k: the number of pictures.
+            by: the φ that compares the sentence with each picture's captions.
+            relevant: how many candidates of largest φ SR counts.
+
+        Raises:
+            ItmlabError: the sentence is empty.
         """
         if not sentence.strip():
             raise ItmlabError("the sentence to search for is empty")
@@ -182,10 +214,15 @@ class Retrievals:
 def retrievals(
     runs: Mapping[str, Any], data: CaptionSet, *, by: Sequence[str] = ("CIDEr", "SPICE"), **options: Any
 ) -> Retrievals:
-    """Score every pair of a split by the named Runs or models and by each φ in `by`; a world judges every pair.
+    """Score every pair of a split by several models and by each φ; a world judges every pair.
 
-    `options` are those of `metrics.Spice` (parser, synonyms). An unknown φ, and an image without captions, are an
-    ItmlabError.
+    Args:
+        runs: Runs or models by name.
+        data: the split.
+        by: "CIDEr", "SPICE" or both. Further options are those of `metrics.Spice`.
+
+    Raises:
+        ItmlabError: an unknown φ, or an image without captions.
     """
     known = {"CIDEr": Cider, "SPICE": functools.partial(Spice, **options)}
     unknown = [name for name in by if name not in known]
@@ -210,24 +247,27 @@ DRAWS = 1000  # of the bootstrap
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """`values[model][measure]` in percent for each query; NaN where the query has nothing to find by that measure.
+    """Measures of each query, so that models can be compared.
 
-    `picture` is the picture that a query is, or was written for. Intervals are 95 % percentile bootstraps that draw
-    pictures anew, with all their captions; differences draw the same pictures for both models.
+    Intervals are 95 % percentile bootstraps over pictures with all their captions. Differences are paired.
+
+    Args:
+        values: `[model][measure]` in percent per query; NaN where the measure is not defined.
+        picture: the picture of each query.
     """
 
     values: Mapping[str, Mapping[str, Float[ndarray, "query"]]]
     picture: Int[ndarray, "query"]
 
     def table(self) -> dict[str, dict[str, Interval]]:
-        """By model and measure: the mean over queries and the ends of its interval."""
+        """Return the mean over queries with its interval, by model and measure."""
         return {
             model: {name: self._interval(values) for name, values in by_measure.items()}
             for model, by_measure in self.values.items()
         }
 
     def difference(self, model: str, baseline: str) -> dict[str, Interval]:
-        """Model minus baseline by measure, paired."""
+        """Return model minus baseline by measure, paired."""
         mine, base = self.values[model], self.values[baseline]
         return {name: self._interval(mine[name] - base[name]) for name in mine}
 
@@ -244,10 +284,15 @@ class Measured:
 
 
 def measured(retrieved: Retrievals, direction: Direction = "t2i", *, k: int = 5, relevant: int = 10) -> Measured:
-    """R, R^V, SR (of the `relevant` candidates of largest φ), NCS, and NCS without ground truth ("(N)"), all at k.
+    """Return R, Rⱽ, SR, NCS, and NCS without ground truth ("(N)") of each query, all at k.
 
-    NCS of "truth" takes 1 for φ where the world says true and 0 elsewhere: how much of the truth that k places can hold
-    is found.
+    NCS of "truth" takes φ = 1 where the world says true and 0 elsewhere.
+
+    Args:
+        retrieved: what `retrievals` returned.
+        direction: "t2i" or "i2t".
+        k: the number of results that count.
+        relevant: how many candidates of largest φ SR counts.
     """
     side = retrieved.side(direction)
     phis = dict(side.relevance) if side.truth is None else {**side.relevance, "truth": (side.truth == 1).float()}
@@ -255,22 +300,28 @@ def measured(retrieved: Retrievals, direction: Direction = "t2i", *, k: int = 5,
     annotated, most = side.positives.float(), int(side.positives.sum(1).max())
     values = {}
     for model, scores in side.similarity.items():
-        found = {f"R@{k}": semantic_recall_of_each(scores, annotated, k, relevant=most)}
+        measures = {f"R@{k}": semantic_recall_of_each(scores, annotated, k, relevant=most)}
         if direction == "i2t":
-            found[f"Rⱽ@{k}"] = semantic_recall_of_each(scores, annotated, k, relevant=most, sense="any")
+            measures[f"Rⱽ@{k}"] = semantic_recall_of_each(scores, annotated, k, relevant=most, sense="any")
         for name, phi in side.relevance.items():
-            found[f"SR@{k} {name}"] = semantic_recall_of_each(scores, phi, k, relevant=relevant)
-        found |= {f"NCS@{k} {name}": ncs_of_each(scores, phi, k) for name, phi in phis.items()}
-        found |= {f"NCS@{k} {name} (N)": ncs_of_each(scores, phi, k, **without) for name, phi in phis.items()}
-        values[model] = {name: each.numpy() for name, each in found.items()}
+            measures[f"SR@{k} {name}"] = semantic_recall_of_each(scores, phi, k, relevant=relevant)
+        measures |= {f"NCS@{k} {name}": ncs_of_each(scores, phi, k) for name, phi in phis.items()}
+        measures |= {f"NCS@{k} {name} (N)": ncs_of_each(scores, phi, k, **without) for name, phi in phis.items()}
+        values[model] = {name: percent.numpy() for name, percent in measures.items()}
     return Measured(values, side.picture.numpy())
 
 
 def semantic_recalls(
     retrieved: Retrievals, relevant: Sequence[int], *, k: int = 5, by: str = "CIDEr"
 ) -> dict[str, dict[str, dict[str, Float[ndarray, "m"]]]]:
-    """`[model][direction]["any" | "share"]`: percent of queries that find any, and mean share found, of the m
-    unannotated candidates of largest φ (SAM, Figure 3).
+    """Return semantic recall over m, for the m unannotated candidates of largest φ.
+
+    Returns:
+        `[model][direction]`: "any" is the percentage of queries with any of them among the first k, "share" the mean
+        share.
+
+    References:
+        Biten et al. (2022), Figure 3.
     """
     depths = {"retrieved": k, "ideal": max(relevant), "keep_ground_truth": False}
     recalls: dict[str, dict[str, dict[str, ndarray]]] = {model: {} for model in retrieved.similarity}
@@ -288,8 +339,13 @@ def semantic_recalls(
 def truth_among_relevant(
     retrieved: Retrievals, relevant: Sequence[int]
 ) -> tuple[dict[str, dict[str, Float[ndarray, "m"]]], dict[str, Float[ndarray, "m"]]]:
-    """Percent that the world calls true of the first m unannotated candidates, `[φ or model][direction]`, and
-    `[direction]` the most that any ranking could reach.
+    """Return how many of the first m unannotated candidates are true, in percent.
+
+    Returns:
+        `[φ or model][direction]`, and `[direction]` with the most that any ranking could reach.
+
+    Raises:
+        ItmlabError: the data have no world.
     """
     if retrieved.truth is None:
         where = retrieved.data.name
@@ -309,6 +365,6 @@ def truth_among_relevant(
 def _share_true(
     scores: Float[Tensor, "anchor candidate"], true: Float[Tensor, "anchor candidate"], relevant: Sequence[int]
 ) -> Float[ndarray, "m"]:
-    """Percent of each anchor's first m that are true, mean over anchors."""
+    """Return the percentage of each anchor's first m candidates that are true, averaged over anchors."""
     ranked = true.gather(1, scores.topk(max(relevant), dim=1).indices)
     return np.array([100 * float(ranked[:, :m].mean()) for m in relevant])

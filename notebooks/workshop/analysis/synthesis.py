@@ -1,7 +1,10 @@
-"""SynHNC and InfoCMR over a whole batch: how hard its negatives are by σ and m, and whose the denominator's shares are.
+"""SynHNC and InfoCMR over a whole batch: the hardness of synthetic negatives, and the terms of the loss.
 
-Wu et al. (2023). InfoCMR (Eq. 7) of an anchor is −log(e^(s⁺/τ) / Σ e^(s/τ)), summed over its match, the negatives of
-the batch, the synthetic ones and Gaussian noise (METHODS 4.2); a term's share of that sum is its part of the gradient.
+InfoCMR (Eq. 7) of an anchor is -log(e^(s⁺/τ) / Σ e^(s/τ)), summed over its match, the negatives of the batch, the
+synthetic ones and Gaussian noise (METHODS 4.2). A term's share of that sum is its share of the gradient.
+
+References:
+    Wu et al. (2023), ITContrast.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,12 +31,15 @@ Parameter = Literal["sigma", "clusters"]
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """One kind of weights over the values of a parameter; each array has one number a value.
+    """Measures of synthetic negatives over the values of a parameter, for one kind of weights.
 
-    `hardness` is the mean, over anchors, of the cosine of the hardest synthetic negative, `quartiles` its quartiles;
-    `effective` how many prototypes share a cluster's kernel weights (geometric mean); `length` the mean of ‖q̄‖.
-    `above_hardest` and `above_match` are the percentages of anchors whose hardest synthetic negative is nearer than
-    every real one, and than the match.
+    Args:
+        hardness: the mean over anchors of the cosine of the hardest synthetic negative.
+        quartiles: the quartiles of that cosine.
+        effective: how many prototypes share a cluster's kernel weights (geometric mean).
+        length: the mean of ‖q̄‖.
+        above_hardest: the percentage of anchors whose hardest synthetic negative is nearer than every real one.
+        above_match: the percentage of anchors whose hardest synthetic negative is nearer than the match.
     """
 
     hardness: Float[ndarray, "value"]
@@ -46,9 +52,15 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class MemorySweep:
-    """What becomes of a batch's synthetic negatives over `values` of `parameter`, by kind of weights.
+    """A batch's synthetic negatives over the values of a parameter.
 
-    `hardest` and `match` are the means of the batch's own hardest negatives and of its matches, which do not change.
+    Args:
+        parameter: "sigma" or "clusters".
+        values: of the parameter.
+        curves: by kind of weights.
+        hardest: the mean cosine of the batch's hardest negatives.
+        match: the mean cosine of the matches.
+        anchors: the number of anchors.
     """
 
     parameter: Parameter
@@ -69,7 +81,7 @@ def memory_sweep(
     clusters: int = 8,
     seed: int = 0,
 ) -> MemorySweep:
-    """The batch's synthetic negatives at each value of "sigma" (the clusters stay) or of "clusters"."""
+    """Measure the batch's synthetic negatives at each value of "sigma" (with fixed clusters) or of "clusters"."""
     if parameter not in get_args(Parameter) or not len(values):
         raise ItmlabError(f"no sweep over {len(values)} values of {parameter!r}", remedy="take sigma or clusters")
     hardest = batch.hardest()
@@ -78,8 +90,8 @@ def memory_sweep(
         settings = {"sigma": sigma, "clusters": clusters, parameter: value}
         membership = _clusters(batch, settings["clusters"], seed)
         for kind in weights:
-            found, points = _recalled(batch, membership, weights=kind, **settings)
-            columns[kind].append(_measured(batch, found, points, hardest))
+            association, points = _recalled(batch, membership, weights=kind, **settings)
+            columns[kind].append(_measured(batch, association, points, hardest))
     rows = {kind: np.array(column).T for kind, column in columns.items()}
     curves = {kind: Curve(row[0], row[1:3], *row[3:]) for kind, row in rows.items()}
     match = float(batch.positive_scores.mean())
@@ -89,7 +101,7 @@ def memory_sweep(
 def hardness(
     batch: SynthesisBatch, synthesis: SynHNC | None = None, *, noise: int = 128, seed: int = 0
 ) -> dict[str, Float[ndarray, "score"]]:
-    """The cosines that a loss is given for the batch, by what they are of: before the synthesis, and what it adds."""
+    """Return the cosines that a loss gets for the batch, by what they are of."""
     scores, allowed, random = _synthesised(batch, synthesis, noise, seed)
     kinds = {
         "matches": batch.positive_scores,
@@ -105,17 +117,20 @@ def hardness(
 def true_prototypes(
     batch: SynthesisBatch, *, sigma: float = 0.1, clusters: int = 8, weights: Weights = "least_squares", seed: int = 0
 ) -> dict[str, tuple[float, float, float]]:
-    """The percentage of negatives that are true after all, with Wilson's 95 % interval: a synthesis of a match is one.
+    """Return how many negatives are in truth matches, in percent with Wilson's 95 % interval.
 
-    Of each anchor: the hardest negative of the batch, and the prototype that counts most in its hardest synthetic one;
-    of all of its clusters: the prototype that counts most. What the world leaves undecided does not count.
+    Compared are the hardest negative of the batch, the heaviest prototype of the hardest synthetic negative, and the
+    heaviest prototypes of all clusters. Undecided pairs do not count.
+
+    Raises:
+        ItmlabError: the data have no world, or it decides nothing.
     """
     if batch.truth is None:
         raise ItmlabError("no world knows what is true here", where=batch.data.name, remedy="use the data set scenes")
     membership = _clusters(batch, clusters, seed)
-    found, points = _recalled(batch, membership, clusters=clusters, sigma=sigma, weights=weights)
+    association, points = _recalled(batch, membership, clusters=clusters, sigma=sigma, weights=weights)
     mine = membership[:, None] == torch.arange(clusters)[:, None]
-    heaviest = found.kernel[:, None].masked_fill(~mine, -1).max(dim=2).indices
+    heaviest = association.kernel[:, None].masked_fill(~mine, -1).max(dim=2).indices
     truth_labels = batch.truth.gather(1, heaviest).masked_fill(~mine.any(2), -1)
     cosines = torch.cosine_similarity(points, batch.anchors[:, None], dim=-1).masked_fill(~mine.any(2), -2)
     nearest = batch.scores.masked_fill(batch.positives, -2).max(dim=1, keepdim=True).indices
@@ -125,8 +140,8 @@ def true_prototypes(
         "main part of any synthetic": truth_labels,
     }
     shares = {}
-    for kind, said in kinds.items():
-        decided = said[said >= 0]
+    for kind, labels in kinds.items():
+        decided = labels[labels >= 0]
         if not len(decided):
             raise ItmlabError(f"the world decides nothing of the {kind}", where=batch.data.name)
         of = share(decided == 1)
@@ -135,7 +150,7 @@ def true_prototypes(
 
 
 def _clusters(batch: SynthesisBatch, clusters: int, seed: int) -> Int64[Tensor, "anchor candidate"]:
-    """Each candidate's cluster, −1 of the anchor's own."""
+    """Return each candidate's cluster, -1 for the anchor's own."""
     between, generator = squared_distances(batch.candidates, batch.candidates), torch.Generator().manual_seed(seed)
     return kmeans(between, ~batch.positives, clusters, generator=generator)
 
@@ -143,27 +158,29 @@ def _clusters(batch: SynthesisBatch, clusters: int, seed: int) -> Int64[Tensor, 
 def _recalled(
     batch: SynthesisBatch, membership: Int64[Tensor, "anchor candidate"], *, clusters: int, **settings: Any
 ) -> tuple[Association, Float[Tensor, "anchor cluster dimension"]]:
-    """Each candidate's weights, and what every memory recalls."""
+    """Return each candidate's weights, and what every memory recalls."""
     distances = [squared_distances(side, batch.candidates) for side in (batch.anchors, batch.candidates)]
-    found = associate(*distances, membership, clusters=clusters, **settings)
-    return found, recall(batch.candidates, membership, found.coefficients, clusters=clusters)
+    association = associate(*distances, membership, clusters=clusters, **settings)
+    return association, recall(batch.candidates, membership, association.coefficients, clusters=clusters)
 
 
 def _measured(
     batch: SynthesisBatch,
-    found: Association,
+    association: Association,
     points: Float[Tensor, "anchor cluster dimension"],
     hardest: Float[Tensor, "anchor"],
 ) -> list[float]:
-    """What `Curve` holds of one value, in its order."""
+    """Return the fields of `Curve` for one value, in their order."""
     length = points.norm(dim=-1)
-    there = length > 0  # an empty cluster recalls nothing
-    cosines = torch.cosine_similarity(points, batch.anchors[:, None], dim=-1).masked_fill(~there, -1)
+    is_filled = length > 0  # an empty cluster recalls nothing
+    cosines = torch.cosine_similarity(points, batch.anchors[:, None], dim=-1).masked_fill(~is_filled, -1)
     nearest = cosines.max(dim=1).values
-    entropy = -torch.special.xlogy(found.kernel, found.kernel).sum(1) / there.sum(1)
+    entropy = -torch.special.xlogy(association.kernel, association.kernel).sum(1) / is_filled.sum(1)
     quartiles = nearest.quantile(torch.tensor([0.25, 0.75]))
     above = [100 * (nearest > other + ROUNDING).float().mean() for other in (hardest, batch.positive_scores)]
-    return [float(value) for value in (nearest.mean(), *quartiles, entropy.exp().mean(), length[there].mean(), *above)]
+    return [
+        float(value) for value in (nearest.mean(), *quartiles, entropy.exp().mean(), length[is_filled].mean(), *above)
+    ]
 
 
 # InfoCMR term by term: whose are the shares of its denominator, and with them the gradient.
@@ -173,10 +190,16 @@ TERMS = ("match", "negatives of the batch", "synthetic negatives", "Gaussian noi
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """One anchor's terms of Eq. 7, the largest first: cosine, share of the denominator, and what each is of.
+    """The terms of one anchor in Eq. 7, the largest first.
 
-    `kind` is one of `TERMS`; `index` is the candidate of the batch, the cluster or the noise vector. The gradient of
-    the loss by a negative's score is its share over τ, and by the match's its share less 1, over τ.
+    The gradient of the loss by a negative's score is its share over τ; by the match's score it is (share - 1) over τ.
+
+    Args:
+        score: the cosine.
+        share: the share of the denominator.
+        kind: one of `TERMS`.
+        index: the candidate, the cluster or the noise vector.
+        temperature: τ.
     """
 
     score: Float[ndarray, "term"]
@@ -195,7 +218,7 @@ def terms(
     noise: int = 128,
     seed: int = 0,
 ) -> Terms:
-    """Everything that stands in one anchor's denominator."""
+    """Return all terms of one anchor's denominator."""
     scores, kinds = _terms(batch, synthesis, noise, seed)
     share = (scores[anchor] / temperature).softmax(0)
     order = share.argsort(descending=True, stable=True)
@@ -207,7 +230,7 @@ def terms(
 
 
 def term_names(batch: SynthesisBatch, terms: Terms) -> list[str]:
-    """What each term is of, in words: a caption or a picture's id, or the number of a cluster or of a noise vector."""
+    """Return a name for each term: a caption, a picture's id, or the number of a cluster or noise vector."""
     others = {"synthetic negatives": "synthetic, cluster", "Gaussian noise": "noise vector"}
     return [
         f"{others[kind]} {index + 1}" if kind in others else batch.candidate_name(index)
@@ -223,7 +246,7 @@ def shares_by_temperature(
     noise: int = 128,
     seed: int = 0,
 ) -> dict[str, Float[ndarray, "temperature"]]:
-    """The share of each of `TERMS` in the denominator, mean over the anchors, in percent, at each temperature."""
+    """Return the share of each of `TERMS` in the denominator, mean over anchors, in percent, at each temperature."""
     scores, kinds = _terms(batch, synthesis, noise, seed)
     rows = []
     for temperature in temperatures:
@@ -235,12 +258,12 @@ def shares_by_temperature(
 def _terms(
     batch: SynthesisBatch, synthesis: SynHNC | None, noise: int, seed: int
 ) -> tuple[Float[Tensor, "anchor term"], Int64[Tensor, "term"]]:
-    """All scores of each anchor, −∞ where there is none, and the kind of each column."""
-    made, allowed, random = _synthesised(batch, synthesis, noise, seed)
+    """Return all scores of each anchor (-∞ where there is none) and the kind of each column."""
+    synthetic, allowed, random = _synthesised(batch, synthesis, noise, seed)
     columns = [
         batch.positive_scores[:, None],
         batch.scores.masked_fill(batch.positives, -torch.inf),
-        made.masked_fill(~allowed, -torch.inf),
+        synthetic.masked_fill(~allowed, -torch.inf),
         random,
     ]
     kinds = [torch.full((column.shape[1],), kind) for kind, column in enumerate(columns)]
@@ -250,8 +273,8 @@ def _terms(
 def _synthesised(
     batch: SynthesisBatch, synthesis: SynHNC | None, noise: int, seed: int
 ) -> tuple[Float[Tensor, "anchor cluster"], Bool[Tensor, "anchor cluster"], Float[Tensor, "anchor noise"]]:
-    """The cosines of each anchor with its synthetic negatives, which of them there are, and those with the noise."""
+    """Return the cosines with the synthetic negatives, which of them exist, and the cosines with the noise."""
     generator = torch.Generator().manual_seed(seed)  # first the clusters, then the noise, as the loss draws
-    made = (synthesis or SynHNC())(batch.anchors, batch.candidates, batch.positives, generator=generator)
+    synthetic = (synthesis or SynHNC())(batch.anchors, batch.candidates, batch.positives, generator=generator)
     random = gaussian_noise(noise, batch.anchors, generator=generator)
-    return made.scores(batch.anchors), made.allowed, batch.anchors @ random.T
+    return synthetic.scores(batch.anchors), synthetic.allowed, batch.anchors @ random.T

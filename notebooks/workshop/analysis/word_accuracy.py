@@ -1,7 +1,10 @@
-"""Word discrimination and correction over many synthetic negatives: how often right, and right by the world's truth.
+"""How often a cross-encoder judges and corrects words correctly, over many synthetic negatives.
 
-TAGS-DC (Fan et al., 2022), Sec. 4.4: accuracies of H_WoD and H_WoC, whole and by type of phrase. The paper counts any
-word that is not the caption's as wrong; only a world can say which of them are true of the picture all the same.
+The paper counts every word that is not the caption's as wrong. Only a world with known truth can say which of these
+words are true of the picture all the same; `word_truth` asks it.
+
+References:
+    Fan et al. (2022), TAGS-DC, Sec. 4.4: accuracies of the heads H_WoD and H_WoC.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,30 +30,30 @@ from .accuracies import WordAccuracy, word_correction_accuracy, word_discriminat
 from .negatives import graphs, truth_labels_of
 from .words import WordAnswers, cross_encoder_of, spelled, word_answers
 
-# Where a synthetic negative was changed, letter for letter: to put any of its places back as they were.
+# Where a synthetic negative differs from its caption, in characters.
 
-Place = tuple[int, int]  # its first character, and the one behind its last
+Place = tuple[int, int]  # the first character and the one behind the last
 
 
 def changed_places(negative: Negative, caption: str) -> list[Place] | None:
-    """First and behind-the-last character of each changed place of the sentence, in order.
+    """Return the changed places of the sentence in order.
 
-    None where putting all of them back does not give the caption again: such a sentence was not made of it word by
-    word (a retrieved one), or by a tokeniser of words that cuts otherwise.
+    None if restoring all of them does not give the caption again. Then the sentence was not made from the caption word
+    by word (a retrieved sentence), or its tokeniser splits differently.
     """
     try:
         tokens = token_characters(negative.sentence, tokenise(negative.sentence))
         places = [(tokens[span.start][0], tokens[span.end - 1][1]) for span in negative.spans]
     except (ItmlabError, IndexError):
         return None
-    said = [negative.sentence[start:end] for start, end in places]
-    if not places or said != list(negative.replacement):
+    replacements = [negative.sentence[start:end] for start, end in places]
+    if not places or replacements != list(negative.replacement):
         return None
     return places if put_back(negative, places, range(len(places))) == caption else None
 
 
 def put_back(negative: Negative, places: list[Place], chosen: Iterable[int]) -> str:
-    """The sentence with the words that these places had in its caption."""
+    """Return the sentence with the caption's words in the chosen places."""
     sentence = negative.sentence
     for place in sorted(chosen, reverse=True):
         start, end = places[place]
@@ -59,11 +62,11 @@ def put_back(negative: Negative, places: list[Place], chosen: Iterable[int]) -> 
 
 
 def with_only(negative: Negative, places: list[Place], place: int) -> str:
-    """The caption with this one of the changes."""
+    """Return the caption with a single one of the changes."""
     return put_back(negative, places, (other for other in range(len(places)) if other != place))
 
 
-# How often each word of many negatives is told rightly, piece by piece.
+# A cross-encoder's answers for each piece of many negatives.
 
 KINDS = ("object", "attribute", "relation", "other")  # of phrases; what lies outside all of them is "other"
 OTHER = KINDS.index("other")
@@ -71,11 +74,17 @@ OTHER = KINDS.index("other")
 
 @dataclass(frozen=True)
 class WordStudy:
-    """A cross-encoder's answers on the words of sentences that were made wrong, piece under piece with their captions.
+    """A cross-encoder's answers on the words of synthetic negatives, position by position with their captions.
 
-    `original` holds the caption's pieces, `kind` the type of phrase that a piece stands in (a number into `KINDS`),
-    `place` the changed place that it stands in (-1: none), `counted` is true at pieces of words. `images` are the
-    rows' in the data. `left_out` counts the sentences that have another number of pieces than their caption.
+    Args:
+        negatives: the sentences.
+        answers: the model's answers.
+        original: the caption's pieces.
+        counted: True at pieces of words.
+        kind: the kind of phrase that a piece belongs to, as an index of `KINDS`.
+        place: the changed place that a piece belongs to, or -1.
+        images: the image of each row.
+        left_out: how many sentences have another number of pieces than their caption.
     """
 
     negatives: list[Negative]
@@ -93,13 +102,13 @@ class WordStudy:
         return self.counted & (self.answers.input_ids != self.original)
 
     def discrimination(self, kind: str | None = None, *, threshold: float = 0.5) -> WordAccuracy:
-        """Is a word said to be replaced exactly when it is? Of all words, or of those in phrases of one kind."""
-        kept = 1 - self.answers.mismatch
+        """Return how often a word is judged correctly as kept or replaced: all words, or those of one kind."""
+        kept_probability = 1 - self.answers.mismatch
         rows = self.answers.input_ids, self.original, self._counted(kind)
-        return word_discrimination_accuracy(kept, *rows, threshold=threshold, images=self.images)
+        return word_discrimination_accuracy(kept_probability, *rows, threshold=threshold, images=self.images)
 
     def correction(self, kind: str | None = None) -> WordAccuracy:
-        """Is the piece that the model would write the caption's own? Of all words, or of those of one kind."""
+        """Return how often the model would write the caption's own piece: of all words, or of those of one kind."""
         rows = self.answers.input_ids, self.original, self._counted(kind)
         return word_correction_accuracy(self.answers.written, *rows, images=self.images)
 
@@ -112,116 +121,134 @@ class WordStudy:
 
 
 def word_study(model: Any, data: CaptionSet, negatives: Sequence[Negative]) -> WordStudy:
-    """What a cross-encoder or Run says of every word of these negatives of captions of `data`.
+    """Ask a cross-encoder about every word of these negatives.
 
-    They carry the numbers of their image and caption (`Negative.of`), and must have been made word by word: those with
-    another number of pieces than their caption, or cut, are left out and counted. None left is an ItmlabError.
+    Args:
+        model: a cross-encoder, or a Run of one.
+        data: the set whose captions the negatives were made from.
+        negatives: with the numbers of their image and caption (`Negative.of`). Those that were truncated, or that have
+            another number of pieces than their caption, are left out and counted.
+
+    Raises:
+        ItmlabError: no negative is left.
     """
     cross_encoder = cross_encoder_of(model)
     usable = _usable(cross_encoder, data, negatives)
     if not usable:
         raise ItmlabError(
-            f"none of {len(negatives)} negatives has its caption's words in its places",
+            f"none of {len(negatives)} negatives has its caption's words in the same positions",
             where=data.name,
-            remedy="give those of a generator that replaces words, numbered by image and caption",
+            remedy="use a generator that replaces words, and number the negatives by image and caption",
         )
-    kept, captions = [one for one, _ in usable], [one.caption for one, _ in usable]
-    image_of = torch.tensor([one.image for one in kept])
-    images, rows = image_of.unique(return_inverse=True)
+    chosen = [negative for negative, _ in usable]
+    captions = [negative.caption for negative in chosen]
+    image_of_row = torch.tensor([negative.image for negative in chosen])
+    images, rows = image_of_row.unique(return_inverse=True)
     source = looked_at(cross_encoder, data)
     pictures = [source[image] for image in images.tolist()]
-    answers = word_answers(cross_encoder, pictures, [one.sentence for one in kept], rows.tolist())
+    answers = word_answers(cross_encoder, pictures, [negative.sentence for negative in chosen], rows.tolist())
     parsed = graphs(data, captions)
-    pieces = align(
-        cross_encoder.tokenizer, [data.captions[at] for at in captions], parsed, cross_encoder.config.maximum_tokens
-    )
-    length = answers.input_ids.shape[1]  # of a row, its caption has as many
+    texts = [data.captions[caption] for caption in captions]
+    pieces = align(cross_encoder.tokenizer, texts, parsed, cross_encoder.config.maximum_tokens)
+    length = answers.input_ids.shape[1]
     kind, place = piece_kinds(pieces, parsed)[:, :length], torch.full(answers.input_ids.shape, -1)
-    for row, (_, inside) in enumerate(usable):
-        place[row, : len(inside)] = torch.tensor(inside)
-    left_out = len(negatives) - len(kept)
-    return WordStudy(kept, answers, pieces.input_ids, answers.word_mask, kind, place, image_of, left_out)
+    for row, (_, place_of_piece) in enumerate(usable):
+        place[row, : len(place_of_piece)] = torch.tensor(place_of_piece)
+    left_out = len(negatives) - len(chosen)
+    return WordStudy(chosen, answers, pieces.input_ids, answers.word_mask, kind, place, image_of_row, left_out)
 
 
 def _usable(
     cross_encoder: CrossEncoder, data: CaptionSet, negatives: Sequence[Negative]
 ) -> list[tuple[Negative, list[int]]]:
-    """The negatives whose pieces stand under those of their captions, and differ in the changed places only.
+    """Return the negatives whose pieces correspond to their caption's and differ in the changed places only.
 
-    With each, for every piece the number of the changed place that it stands in, or -1.
+    Each comes with the number of the changed place for every piece, or -1.
     """
-    found, encode = [], cross_encoder.tokenizer.backend_tokenizer.encode
+    usable, encode = [], cross_encoder.tokenizer.backend_tokenizer.encode
     for negative in negatives:
         if not 0 <= negative.caption < len(data.captions):
-            raise ItmlabError(
-                f"{negative.sentence[:60]!r} is of no caption of the data", remedy="number it: Negative.of"
-            )
+            message = f"{negative.sentence[:60]!r} belongs to no caption of the data"
+            raise ItmlabError(message, remedy="number it: Negative.of")
         caption = data.captions[negative.caption]
-        where = changed_places(negative, caption)
-        if where is None:
+        places = changed_places(negative, caption)
+        if places is None:
             continue
-        made, was = (encode(plain_text(text)) for text in (negative.sentence, caption))
-        if len(made.ids) != len(was.ids) or len(made.ids) > cross_encoder.config.maximum_tokens:
+        changed, original = (encode(plain_text(text)) for text in (negative.sentence, caption))
+        if len(changed.ids) != len(original.ids) or len(changed.ids) > cross_encoder.config.maximum_tokens:
             continue
-        inside = [
-            next((at for at, (start, end) in enumerate(where) if first < end and last > start), -1)
-            for first, last in made.offsets
+        place_of_piece = [
+            next((number for number, (start, end) in enumerate(places) if first < end and last > start), -1)
+            for first, last in changed.offsets
         ]
-        if all(one == other or at >= 0 for one, other, at in zip(made.ids, was.ids, inside, strict=True)):
-            found.append((negative, inside))
-    return found
+        pairs = zip(changed.ids, original.ids, place_of_piece, strict=True)
+        if all(piece == before or place >= 0 for piece, before, place in pairs):
+            usable.append((negative, place_of_piece))
+    return usable
 
 
 def piece_kinds(pieces: Pieces, graphs: Sequence[SceneGraph]) -> Int[Tensor, "row piece"]:
-    """For each piece the kind of the shortest phrase that its word stands in, as a number into `KINDS`."""
-    found = torch.full(pieces.input_ids.shape, OTHER)
+    """Return for each piece the kind of the shortest phrase that contains its word, as an index of `KINDS`."""
+    kinds = torch.full(pieces.input_ids.shape, OTHER)
     for row, graph in enumerate(graphs):
-        of_word = torch.tensor([*_kinds(graph), OTHER])  # the last for pieces of no word
-        found[row] = of_word[pieces.first_word[row].clamp(max=len(of_word) - 1)]
-    return found
+        of_word = torch.tensor([*_kinds(graph), OTHER])  # the last is for pieces of no word
+        kinds[row] = of_word[pieces.first_word[row].clamp(max=len(of_word) - 1)]
+    return kinds
 
 
 def _kinds(graph: SceneGraph) -> list[int]:
-    """For each token of the sentence the kind of the shortest phrase that it stands in."""
+    """Return for each token of the sentence the kind of the shortest phrase that contains it."""
     kinds = [OTHER] * len(graph.tokens)
-    for phrase in sorted(phrases(graph), key=lambda one: one.span.start - one.span.end):  # the longest first
+    for phrase in sorted(phrases(graph), key=lambda phrase: phrase.span.start - phrase.span.end):  # the longest first
         kinds[phrase.span.start : phrase.span.end] = [KINDS.index(phrase.kind)] * (phrase.span.end - phrase.span.start)
     return kinds
 
 
 def on_next_picture(model: Any, data: CaptionSet, study: WordStudy) -> WordStudy:
-    """The same sentences asked beside the next picture of the data: what is told as well there is told from words."""
-    shifted = [one.of((one.image + 1) % len(data.images), one.caption) for one in study.negatives]
+    """Ask about the same sentences beside the next picture of the data.
+
+    What is judged correctly there as well was judged from the words alone.
+    """
+    shifted = [negative.of((negative.image + 1) % len(data.images), negative.caption) for negative in study.negatives]
     return replace(study, answers=word_study(model, data, shifted).answers)
 
 
 def picture_worth(study: WordStudy, elsewhere: WordStudy, *, threshold: float = 0.5) -> dict[str, Interval]:
-    """How many points more of the words are told rightly beside their own picture than in `elsewhere`, paired.
+    """Return how many points accuracy gains from the right picture: `study` minus `elsewhere`, paired.
 
-    "found" is the mean over replaced and kept words of discrimination (balanced), "put right" and "left right" are
-    corrections of the replaced and of the kept; 95 % bootstrap over pictures. ItmlabError: studies of other sentences.
+    Returns:
+        "found" is the gain in balanced discrimination, "put right" and "left right" are the gains in the correction of
+        replaced and of kept words. Intervals are a 95 % bootstrap over pictures.
+
+    Raises:
+        ItmlabError: the two studies are about different sentences.
     """
     if study.replaced.shape != elsewhere.replaced.shape or not study.replaced.equal(elsewhere.replaced):
-        remedy = "ask the same sentences: on_next_picture"
-        raise ItmlabError("two studies of other sentences", where="picture_worth", remedy=remedy)
+        remedy = "ask about the same sentences: on_next_picture"
+        raise ItmlabError("the two studies are about different sentences", where="picture_worth", remedy=remedy)
     both, picture = (study, elsewhere), study.images.unique(return_inverse=True)[1]
-    found = [one.replaced == (one.answers.mismatch > threshold) for one in both]
-    written = [one.answers.written == one.original for one in both]
-    kept, pictures = study.counted & ~study.replaced, int(picture.max()) + 1
+    judged = [asked.replaced == (asked.answers.mismatch > threshold) for asked in both]
+    corrected = [asked.answers.written == asked.original for asked in both]
+    kept_words, pictures = study.counted & ~study.replaced, int(picture.max()) + 1
     drawn = torch.randint(pictures, (2000, pictures), generator=torch.Generator().manual_seed(0))
 
-    def gained(own: Tensor, other: Tensor, words: Tensor) -> Float[Tensor, "1+draw"]:
-        counts = torch.stack([(each & words).sum(1) for each in (own, other, torch.ones_like(words))], 1)
+    def gains(here_correct: Tensor, elsewhere_correct: Tensor, words: Tensor) -> Float[Tensor, "1+draw"]:
+        counts = torch.stack(
+            [(mask & words).sum(1) for mask in (here_correct, elsewhere_correct, torch.ones_like(words))], 1
+        )
         sums = torch.zeros(pictures, 3).index_add(0, picture, counts.float())
         sums = torch.cat([sums.sum(0)[None], sums[drawn].sum(1)])
         return 100 * (sums[:, 0] - sums[:, 1]) / sums[:, 2]
 
-    worth = {"found": (gained(*found, study.replaced) + gained(*found, kept)) / 2}
-    worth |= {"put right": gained(*written, study.replaced), "left right": gained(*written, kept)}
-    return {name: percentile_interval(each[0].item(), each[1:].double().numpy()) for name, each in worth.items()}
+    worth = {
+        "found": (gains(*judged, study.replaced) + gains(*judged, kept_words)) / 2,
+        "put right": gains(*corrected, study.replaced),
+        "left right": gains(*corrected, kept_words),
+    }
+    return {name: percentile_interval(gain[0].item(), gain[1:].double().numpy()) for name, gain in worth.items()}
 
 
-# Word discrimination and correction against the world's truth: a replaced word may well be true of the picture.
+# The same answers against the world's truth: a replaced word may well be true of the picture.
 
 WORDS = ("kept", "replaced, true", "replaced, undecided", "replaced, false")
 SENTENCES = ("caption", "made wrong", "corrected")
@@ -231,10 +258,13 @@ SENTENCES = ("caption", "made wrong", "corrected")
 class WordTruth:
     """What the world says of the sentences and words of a study.
 
-    `mismatched[words]` is the share of them that the model says do not fit; a replaced word is true or false as the
-    caption is with only that place changed. `sentences[stage]` counts truth labels: 1 true, 0 false, -1 undecided.
-    `restored` is the share of corrections that give the caption again, `true` that of those decided that are true of
-    the picture, by the kind of the only place that was changed ("all": of all sentences).
+    Args:
+        mismatched: by kind of word (`WORDS`) the share that the model judges as not fitting. A replaced word is true
+            or false as the caption is with only that place changed.
+        sentences: by stage (`SENTENCES`) the number of sentences with each truth label (1, 0, -1 undecided).
+        restored: the share of corrections that give the caption again.
+        true: the share of decided corrections that are true of the picture, over all sentences ("all") and by the kind
+            of the only changed place.
     """
 
     mismatched: dict[str, Share]
@@ -246,47 +276,56 @@ class WordTruth:
 def word_truth(
     model: Any, data: CaptionSet, study: WordStudy, *, threshold: float = 0.5, above: float = 0.0
 ) -> WordTruth:
-    """Judge a study of `model` by `data`'s world; without a world it is an ItmlabError.
+    """Judge a study by the world of `data`.
 
-    A word does not fit if its probability of being kept is below `threshold`. Correction rewrites words from a
-    mismatch of `above` on (the paper: all of them).
+    Args:
+        model: the model of the study.
+        data: a set with a world.
+        study: what `word_study` returned.
+        threshold: a word does not fit if its probability of being kept is below it.
+        above: words are corrected from this mismatch on; the paper corrects all.
+
+    Raises:
+        ItmlabError: the data have no world.
     """
     if data.world is None:
-        remedy = "use the data set scenes"
-        raise ItmlabError("only a world says which sentences are true", where=data.name, remedy=remedy)
+        raise ItmlabError("this dataset has no ground truth", where=data.name, remedy='use itmlab.load("scenes")')
     cross_encoder, images = cross_encoder_of(model), study.images.tolist()
-    made = [one.sentence for one in study.negatives]
-    captions = [data.captions[one.caption] for one in study.negatives]
-    corrected = [each.corrected(above) for each in spelled(cross_encoder, made, study.answers)]
-    alone = {}  # for each row and changed place the caption with only that change
+    sentences = [negative.sentence for negative in study.negatives]
+    captions = [data.captions[negative.caption] for negative in study.negatives]
+    corrected = [sentence.corrected(above) for sentence in spelled(cross_encoder, sentences, study.answers)]
+    single_changes = {}  # for each row and changed place the caption with only that change
     for row, (negative, caption) in enumerate(zip(study.negatives, captions, strict=True)):
         places = changed_places(negative, caption) or []
-        alone |= {(row, place): with_only(negative, places, place) for place in range(len(places))}
-    whole = zip(images * len(SENTENCES), captions + made + corrected, strict=True)
-    truth_label = truth_labels_of(data, [*whole, *((images[row], one) for (row, _), one in alone.items())])
-    said = {
-        stage: torch.tensor([truth_label[pair] for pair in zip(images, sentences, strict=True)])
-        for stage, sentences in zip(SENTENCES, (captions, made, corrected), strict=True)
+        single_changes |= {(row, place): with_only(negative, places, place) for place in range(len(places))}
+    pairs = [*zip(images * len(SENTENCES), captions + sentences + corrected, strict=True)]
+    pairs += [(images[row], sentence) for (row, _), sentence in single_changes.items()]
+    labels = truth_labels_of(data, pairs)
+    of_stage = {
+        stage: torch.tensor([labels[pair] for pair in zip(images, texts, strict=True)])
+        for stage, texts in zip(SENTENCES, (captions, sentences, corrected), strict=True)
     }
-    after, decided = said["corrected"], said["corrected"] >= 0
-    kinds = [one.kind[0] if len(one.kind) == 1 else "" for one in study.negatives]
-    chosen = {kind: decided & torch.tensor([each == kind for each in kinds]) for kind in KINDS if kind in kinds}
+    after = of_stage["corrected"]
+    kinds = [negative.kind[0] if len(negative.kind) == 1 else "" for negative in study.negatives]
+    chosen = {"all": after >= 0}
+    for kind in (kind for kind in KINDS if kind in kinds):
+        chosen[kind] = (after >= 0) & torch.tensor([other == kind for other in kinds])
     restored = [new.casefold() == old.casefold() for new, old in zip(corrected, captions, strict=True)]
-    of_place = {place: truth_label[images[place[0]], one] for place, one in alone.items()}
+    of_place = {place: labels[images[place[0]], sentence] for place, sentence in single_changes.items()}
     return WordTruth(
         _mismatched(study, of_place, threshold),
-        {stage: {sort: int((found == sort).sum()) for sort in (1, 0, -1)} for stage, found in said.items()},
+        {stage: {label: int((values == label).sum()) for label in (1, 0, -1)} for stage, values in of_stage.items()},
         share(torch.tensor(restored), study.images),
-        {kind: share(after[rows] == 1, study.images[rows]) for kind, rows in {"all": decided, **chosen}.items()},
+        {kind: share(after[rows] == 1, study.images[rows]) for kind, rows in chosen.items()},
     )
 
 
 def _mismatched(study: WordStudy, truth_labels: Mapping[tuple[int, int], int], threshold: float) -> dict[str, Share]:
-    """How many pieces of words of each sort are said not to fit."""
-    said, owners = 1 - study.answers.mismatch < threshold, study.images[:, None].expand(study.counted.shape)
-    sort: Int[Tensor, "row piece"] = torch.full(study.counted.shape, WORDS.index("kept"))
-    number = {1: 1, -1: 2, 0: 3}  # of WORDS, by truth label
+    """Return the share of pieces judged as not fitting, by kind of word."""
+    judged, rows = 1 - study.answers.mismatch < threshold, study.images[:, None].expand(study.counted.shape)
+    word: Int[Tensor, "row piece"] = torch.full(study.counted.shape, WORDS.index("kept"))
+    of_label = {1: 1, -1: 2, 0: 3}  # index of WORDS by truth label
     for row, piece in study.replaced.nonzero().tolist():
-        sort[row, piece] = number[truth_labels[row, int(study.place[row, piece])]]
-    masks = {name: study.counted & (sort == number) for number, name in enumerate(WORDS)}
-    return {name: share(said[mask], owners[mask]) for name, mask in masks.items()}
+        word[row, piece] = of_label[truth_labels[row, int(study.place[row, piece])]]
+    masks = {name: study.counted & (word == number) for number, name in enumerate(WORDS)}
+    return {name: share(judged[mask], rows[mask]) for name, mask in masks.items()}

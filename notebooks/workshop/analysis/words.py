@@ -1,7 +1,10 @@
-"""Which words of a sentence do not fit a picture, and what the model would write.
+"""Which words of a sentence do not fit a picture, and what the model would write instead.
 
-TAGS-DC (Fan et al., 2022), Sec. 2.4 and Figure 4: the head H_WoD gives each piece of a word the probability that it was
-replaced (Eq. 8), H_WoC the piece that belongs there (Eq. 9). A word's mismatch is the largest of its pieces'.
+The head H_WoD gives each piece of a word the probability that it was replaced (Eq. 8). The head H_WoC gives the piece
+that belongs there (Eq. 9). The mismatch of a word is the largest of its pieces'.
+
+References:
+    Fan et al. (2022), TAGS-DC, Sec. 2.4 and Figure 4.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,11 +35,15 @@ from .scoring import as_score, matching, model_of
 
 @dataclass(frozen=True)
 class Word:
-    """A word of a sentence, the characters `start` to `end` of it.
+    """A word of a sentence and what the model says of it.
 
-    `mismatch` is the largest probability of its pieces to have been replaced (H_WoD), `correction` what H_WoC would
-    write there: the word as it stands where no piece of it would change. `joined` says that the correction goes on
-    with the word before it, without a blank.
+    Args:
+        text: the word.
+        start: its first character in the sentence.
+        end: the character behind its last.
+        mismatch: the largest probability of its pieces to have been replaced (H_WoD).
+        correction: what H_WoC would write there; the word itself if no piece would change.
+        joined: whether the correction continues the word before it, without a space.
     """
 
     text: str
@@ -54,10 +61,10 @@ class Word:
 
 @dataclass(frozen=True)
 class ExplainedSentence:
-    """A sentence on a picture: its words, in order, and by the name of each model the score s in [0, 1] (Eq. 3).
+    """A sentence about a picture: its words in order, and each model's score s in [0, 1] (Eq. 3) by name.
 
-    >>> found = ExplainedSentence("a dog.", (Word("a", 0, 1, 0.1, "a"), Word("dog", 2, 5, 0.9, "cat")))
-    >>> found.corrected(), found.corrected(0.95)
+    >>> sentence = ExplainedSentence("a dog.", (Word("a", 0, 1, 0.1, "a"), Word("dog", 2, 5, 0.9, "cat")))
+    >>> sentence.corrected(), sentence.corrected(0.95)
     ('a cat.', 'a dog.')
     """
 
@@ -66,7 +73,7 @@ class ExplainedSentence:
     scores: dict[str, float] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        """The scores, and each word that more likely does not fit than fits or that would be rewritten, on its line."""
+        """The scores, then one line for each word that would be rewritten or probably does not fit."""
         scores = ", ".join(f"{name} {100 * score:.1f} %" for name, score in self.scores.items())
         lines = [
             f"  {one_line(word.text)}: {100 * word.mismatch:.0f} %"
@@ -77,37 +84,41 @@ class ExplainedSentence:
         return "\n".join([f"“{one_line(self.sentence)}” {scores}".rstrip(), *lines])
 
     def corrected(self, above: float = 0.0) -> str:
-        """The sentence with the corrections of words whose mismatch is `above` or more (the paper's: of all)."""
+        """Return the sentence with the words corrected whose mismatch is at least `above` (in the paper: all)."""
         return "".join(text for text, _ in self.parts(above))
 
     def parts(self, above: float = 0.0) -> list[tuple[str, bool]]:
-        """The corrected sentence in parts, each with whether it was rewritten; what is between words is never."""
-        found: list[tuple[str, bool]] = []
-        at = 0
+        """Return the corrected sentence in parts, each with whether it was rewritten. Text between words never is."""
+        parts: list[tuple[str, bool]] = []
+        position = 0
         for word in self.words:
-            between, change = self.sentence[at : word.start], word.rewritten and word.mismatch >= above
-            if change and word.joined and found:
+            between, is_rewritten = self.sentence[position : word.start], word.rewritten and word.mismatch >= above
+            if is_rewritten and word.joined and parts:
                 between = between.strip()
-            elif not between and found and (change or found[-1][1]):
-                run_on = found[-1][0][-1:].isalnum() and word.correction[:1].isalnum()
-                between = " " if run_on else ""  # two words must not become one
-            found += [(between, False), (word.correction if change else word.text, change)]
-            at = word.end
-        found.append((self.sentence[at:], False))
-        return [part for part in found if part[0]]
+            elif not between and parts and (is_rewritten or parts[-1][1]):
+                would_merge = parts[-1][0][-1:].isalnum() and word.correction[:1].isalnum()
+                between = " " if would_merge else ""  # two words must not become one
+            parts += [(between, False), (word.correction if is_rewritten else word.text, is_rewritten)]
+            position = word.end
+        parts.append((self.sentence[position:], False))
+        return [part for part in parts if part[0]]
 
 
-# A cross-encoder asked what it makes of sentences on pictures: every head that speaks of words, and the score.
+# What a cross-encoder answers for sentences about pictures: the heads for words, and the score.
 
 BATCH_SIZE = 64  # sentences through the cross-encoder
 
 
 @dataclass(frozen=True)
 class WordAnswers:
-    """What a cross-encoder says of each piece of sentences, each on its picture; on the CPU, padded to the longest.
+    """A cross-encoder's answers for each piece of sentences, on the CPU, padded to the longest sentence.
 
-    `mismatch` is the probability of "replaced" (H_WoD), `written` the piece that H_WoC would write there, special ones
-    never. `word_mask` is false at special pieces and padding, `match` the matching logit.
+    Args:
+        input_ids: the pieces.
+        word_mask: False at special pieces and padding.
+        mismatch: the probability of "replaced" (H_WoD).
+        written: the piece that H_WoC would write, never a special one.
+        match: the matching logit.
     """
 
     input_ids: Int[Tensor, "sentence piece"]
@@ -118,7 +129,11 @@ class WordAnswers:
 
 
 def cross_encoder_of(model: Any) -> CrossEncoder:
-    """The model itself, or the model of a Run; one that does not read words and picture together is an ItmlabError."""
+    """Return the model itself, or the model of a Run.
+
+    Raises:
+        ItmlabError: it does not read words and picture together.
+    """
     model = model_of(model)
     if model.encodes_apart:
         fault = f"{type(model).__name__} has no heads that discriminate and correct words"
@@ -129,10 +144,16 @@ def cross_encoder_of(model: Any) -> CrossEncoder:
 def word_answers(
     model: CrossEncoder, images: Sequence[Any], sentences: Sequence[str], image_of: Sequence[int] | None = None
 ) -> WordAnswers:
-    """The answers on each sentence, on image `image_of[sentence]` (default: on image number sentence).
+    """Ask a cross-encoder about sentences. The answer for one sentence does not depend on the others.
 
-    Images are pictures or records of regions, whichever the model reads; each is embedded once. What is said of a
-    sentence depends on no other. Pieces behind the model's `maximum_tokens` are not read.
+    Args:
+        model: the cross-encoder.
+        images: pictures or records of regions, whichever the model reads. Each is embedded once.
+        sentences: the sentences; pieces behind the model's `maximum_tokens` are not read.
+        image_of: the number of each sentence's image; by default the sentence's own number.
+
+    Raises:
+        ItmlabError: there is no sentence, an image is missing, or images are not of the kind that the model reads.
     """
     rows = torch.arange(len(sentences)) if image_of is None else torch.as_tensor(image_of, dtype=torch.long)
     if not len(sentences) or rows.shape != (len(sentences),) or int(rows.max()) >= len(images):
@@ -146,27 +167,34 @@ def word_answers(
     mismatch, written = torch.zeros(ids.shape), torch.zeros_like(ids)
     match, allowed = torch.zeros(len(ids)), Vocabulary(model.tokenizer).allowed
     with evaluating(model):
-        for some in torch.argsort(rows, stable=True).split(BATCH_SIZE):  # sentences on one image stand together
-            different, at = rows[some].unique(return_inverse=True)
-            pictures = model.prepare_images([images[image] for image in different.tolist()])
+        for batch in torch.argsort(rows, stable=True).split(BATCH_SIZE):  # sentences about one image are together
+            image_numbers, image_of_row = rows[batch].unique(return_inverse=True)
+            pictures = model.prepare_images([images[image] for image in image_numbers.tolist()])
             regions = model.embed_regions(**on_device(model, pictures))
-            length, device = int(mask[some].sum(dim=1).max()), regions.values.device
-            given = ids[some, :length].to(device), mask[some, :length].to(device), regions.take(at.to(device))
-            said = model(*given, heads=("itm", "wod", "woc"))
-            mismatch[some, :length] = said.wod.float().softmax(dim=-1)[..., REPLACED].cpu()
-            logits = said.woc.float().cpu()[..., : len(allowed)].masked_fill(~allowed, -torch.inf)
-            written[some, :length] = logits.argmax(dim=-1)
-            match[some] = said.itm.float().cpu()
+            length, device = int(mask[batch].sum(dim=1).max()), regions.values.device
+            text = ids[batch, :length].to(device), mask[batch, :length].to(device)
+            outputs = model(*text, regions.take(image_of_row.to(device)), heads=("itm", "wod", "woc"))
+            mismatch[batch, :length] = outputs.wod.float().softmax(dim=-1)[..., REPLACED].cpu()
+            logits = outputs.woc.float().cpu()[..., : len(allowed)].masked_fill(~allowed, -torch.inf)
+            written[batch, :length] = logits.argmax(dim=-1)
+            match[batch] = outputs.itm.float().cpu()
     return WordAnswers(ids, word_mask, mismatch, written, match)
 
 
 def explain_words(
     model: Any, picture: Any, sentences: Sequence[str], *, name: str | None = None
 ) -> list[ExplainedSentence]:
-    """Each sentence as `model` explains it on one picture, its file or a record of regions; its score is under `name`.
+    """Explain sentences about one picture word by word.
 
-    The model is a cross-encoder or a Run of one; only one trained with word discrimination and correction (TAGS-DC) has
-    learnt to answer. Words behind its `maximum_tokens` are not read. A sentence without words is an ItmlabError.
+    Args:
+        model: a cross-encoder or a Run of one. Only a model trained with word discrimination and correction (TAGS-DC)
+            has learnt to answer.
+        picture: a picture, its file, or a record of regions.
+        sentences: words behind the model's `maximum_tokens` are not read.
+        name: the name of the score; by default the recipe's.
+
+    Raises:
+        ItmlabError: a sentence has no words.
     """
     picture = read_image(picture) if isinstance(picture, Path) else picture
     name = name or (model.recipe.name if hasattr(model, "recipe") else "model")
@@ -176,60 +204,62 @@ def explain_words(
 def explained(
     model: Any, pictures: Sequence[Any], sentences: Sequence[str], image_of: Sequence[int], *, name: str = "model"
 ) -> list[ExplainedSentence]:
-    """The same for sentences on several pictures, sentence s on picture `image_of[s]`."""
+    """Explain sentences about several pictures: sentence s about picture `image_of[s]`. See `explain_words`."""
     cross_encoder = cross_encoder_of(model)
     for number, sentence in enumerate(sentences):
         if not sentence.strip():
-            raise ItmlabError(f"sentence {number} has no words", remedy="write what the picture may show")
+            raise ItmlabError(f"sentence {number} has no words", remedy="describe what the picture may show")
     return spelled(cross_encoder, sentences, word_answers(cross_encoder, pictures, sentences, image_of), name)
 
 
 def spelled(
     cross_encoder: CrossEncoder, sentences: Sequence[str], answers: WordAnswers, name: str = "model"
 ) -> list[ExplainedSentence]:
-    """Answers on pieces as answers on the words of the sentences."""
+    """Turn answers for pieces into answers for the words of the sentences."""
     known, scores = Vocabulary(cross_encoder.tokenizer), answers.match.sigmoid().tolist()
     words = (tuple(_words(cross_encoder, known, sentence, answers, row)) for row, sentence in enumerate(sentences))
-    return [ExplainedSentence(*one, {name: score}) for *one, score in zip(sentences, words, scores, strict=True)]
+    rows = zip(sentences, words, scores, strict=True)
+    return [ExplainedSentence(sentence, of_sentence, {name: score}) for sentence, of_sentence, score in rows]
 
 
 def corrections(
     model: Any, data: CaptionSet, images: Sequence[int], sentences: Sequence[str], above: float = 0.0
 ) -> list[str]:
-    """Each sentence as the model would write it on image `images[s]` of the set (Eq. 9), word by word.
+    """Return each sentence as the model would write it for image `images[s]` of the set (Eq. 9).
 
-    Only words whose mismatch is `above` or more are rewritten; capital letters and punctuation stay as they were.
+    Only words whose mismatch is at least `above` are rewritten. Capital letters and punctuation are kept.
     """
     cross_encoder = cross_encoder_of(model)
-    different, image_of = torch.as_tensor(images).unique(return_inverse=True)
+    image_numbers, image_of = torch.as_tensor(images).unique(return_inverse=True)
     source = looked_at(cross_encoder, data)
-    pictures = [source[image] for image in different.tolist()]
-    return [one.corrected(above) for one in explained(cross_encoder, pictures, sentences, image_of.tolist())]
+    pictures = [source[image] for image in image_numbers.tolist()]
+    explanations = explained(cross_encoder, pictures, sentences, image_of.tolist())
+    return [explanation.corrected(above) for explanation in explanations]
 
 
 def _words(
     cross_encoder: CrossEncoder, known: Vocabulary, sentence: str, answers: WordAnswers, row: int
 ) -> Iterator[Word]:
-    """The words that the cross-encoder reads, each with what it says of its pieces."""
+    """Yield the words that the cross-encoder reads, each with the answers for its pieces."""
     encoding = cross_encoder.tokenizer.backend_tokenizer.encode(plain_text(sentence))
-    pieces: dict[int, list[int]] = {}
+    positions_of_word: dict[int, list[int]] = {}
     last = min(len(encoding.ids), cross_encoder.config.maximum_tokens) - 1  # the closing piece
-    for at, word in enumerate(encoding.word_ids[:last]):
+    for position, word in enumerate(encoding.word_ids[:last]):
         if word is not None:
-            pieces.setdefault(word, []).append(at)
-    for word, places in pieces.items():
+            positions_of_word.setdefault(word, []).append(position)
+    for word, positions in positions_of_word.items():
         start, end = encoding.word_to_chars(word)
-        own = sentence[start:end]
-        drawn = tuple(answers.written[row, places].tolist())
-        same = drawn == tuple(encoding.ids[place] for place in places)
-        correction = own if same else known.words(drawn)
-        if not same and own[:1].isupper():
+        text = sentence[start:end]
+        written = tuple(answers.written[row, positions].tolist())
+        is_same = written == tuple(encoding.ids[position] for position in positions)
+        correction = text if is_same else known.words(written)
+        if not is_same and text[:1].isupper():
             correction = correction[:1].upper() + correction[1:]
-        joined = not same and not bool(known.beginning[drawn[0]]) and correction[:1].isalnum()
-        yield Word(own, start, end, float(answers.mismatch[row, places].max()), correction, joined)
+        joined = not is_same and not bool(known.beginning[written[0]]) and correction[:1].isalnum()
+        yield Word(text, start, end, float(answers.mismatch[row, positions].max()), correction, joined)
 
 
-# One picture's rows of Figure 4: a caption, the sentence made wrong, and what the model makes of it.
+# One picture's rows of Figure 4: a caption, the altered sentence, and the model's correction.
 
 
 @dataclass(frozen=True)
@@ -237,8 +267,8 @@ class Part:
     """A piece of a sentence without spaces in it.
 
     Args:
-        blank: whether a space stands before it.
-        mismatch: of a word that the model read, the probability that it does not fit.
+        blank: whether there is a space before it.
+        mismatch: the probability that the word does not fit; None for what the model did not read.
         rewritten: whether the model wrote it.
     """
 
@@ -250,7 +280,7 @@ class Part:
 
 @dataclass(frozen=True)
 class WordRow:
-    """A sentence in parts, its score by each model in [0, 1], and its truth label (1, 0, -1) where there is one."""
+    """A sentence in parts, each model's score in [0, 1], and the truth label (1, 0, -1; None without a world)."""
 
     name: str
     parts: tuple[Part, ...]
@@ -260,7 +290,7 @@ class WordRow:
 
 @dataclass(frozen=True)
 class WordExample:
-    """A picture and what is said of it."""
+    """A picture and the rows of sentences about it."""
 
     picture: Image.Image
     rows: tuple[WordRow, ...]
@@ -275,10 +305,15 @@ def word_example(
     caption: str | None = None,
     above: float = 0.0,
 ) -> WordExample:
-    """A sentence on an image of `data` as the last of the `models` (Runs or models), a cross-encoder, explains it.
+    """Explain a sentence about an image of `data`, and correct it.
 
-    All of them score it, whatever their kinds. `caption` is what it was made of, if anything. Words are rewritten from
-    a mismatch of `above` on. Where the data have a world, each sentence has its truth label.
+    Args:
+        models: Runs or models by name. The last one, a cross-encoder, explains; all of them score.
+        data: where it has a world, each sentence gets its truth label.
+        image: the number of the image.
+        sentence: the sentence to explain.
+        caption: the caption that the sentence was made from, if there is one.
+        above: words are rewritten from this mismatch on.
     """
     if not models:
         raise ItmlabError("no model to explain words", remedy="give one or more by name")
@@ -286,43 +321,43 @@ def word_example(
     cross_encoder = cross_encoder_of(models[name])
     matches = {other: matching(models[other], data) for other in others}
 
-    def told(sentences: Sequence[str]) -> list[ExplainedSentence]:
-        answers = explained(
-            cross_encoder, [looked_at(cross_encoder, data)[image]], sentences, [0] * len(sentences), name=name
-        )
-        asked = [image] * len(sentences), sentences
-        found = {other: as_score(models[other], match(*asked)).tolist() for other, match in matches.items()}
-        before = [{other: scores[at] for other, scores in found.items()} for at in range(len(sentences))]
-        return [replace(one, scores=some | one.scores) for one, some in zip(answers, before, strict=True)]
+    def explain(sentences: Sequence[str]) -> list[ExplainedSentence]:
+        images = [image] * len(sentences)
+        pictures = [looked_at(cross_encoder, data)[image]]
+        explanations = explained(cross_encoder, pictures, sentences, [0] * len(sentences), name=name)
+        scores = {other: as_score(models[other], match(images, sentences)).tolist() for other, match in matches.items()}
+        of_others = [{other: values[number] for other, values in scores.items()} for number in range(len(sentences))]
+        pairs = zip(explanations, of_others, strict=True)
+        return [replace(explanation, scores=before | explanation.scores) for explanation, before in pairs]
 
-    first = told([sentence] if caption is None else [sentence, caption])
+    first = explain([sentence] if caption is None else [sentence, caption])
     better = first[0].corrected(above)
-    last = told([better])[0] if better.strip() else ExplainedSentence(better, ())
+    last = explain([better])[0] if better.strip() else ExplainedSentence(better, ())
     rows = [] if caption is None else [WordRow("caption", tuple(_plain([(caption, False)])), first[1].scores)]
     rows += [
         WordRow("sentence" if caption is None else "made wrong", tuple(coloured(first[0])), first[0].scores),
         WordRow("corrected", tuple(_plain(first[0].parts(above))), last.scores),
     ]
     if data.world is not None:
-        said = ([] if caption is None else [caption]) + [sentence, better]
-        truth_labels = data.world.truth([image], said)[0].tolist()
+        sentences = ([] if caption is None else [caption]) + [sentence, better]
+        truth_labels = data.world.truth([image], sentences)[0].tolist()
         rows = [replace(row, truth_label=truth_label) for row, truth_label in zip(rows, truth_labels, strict=True)]
     return WordExample(data.images[image], tuple(rows))
 
 
-def coloured(one: ExplainedSentence) -> Iterable[Part]:
-    """The sentence as it stands; what the model did not read has no mismatch."""
-    at = 0
-    for word in one.words:
-        between = one.sentence[at : word.start]
+def coloured(explanation: ExplainedSentence) -> Iterable[Part]:
+    """Yield the parts of the sentence; what the model did not read has no mismatch."""
+    position = 0
+    for word in explanation.words:
+        between = explanation.sentence[position : word.start]
         yield from _plain([(between.strip(), False)])
         yield Part(word.text, blank=between[-1:].isspace(), mismatch=word.mismatch)
-        at = word.end
-    yield from _plain([(one.sentence[at:], False)])
+        position = word.end
+    yield from _plain([(explanation.sentence[position:], False)])
 
 
 def _plain(parts: Iterable[tuple[str, bool]]) -> Iterable[Part]:
-    """Texts cut at blanks; those rewritten are marked so."""
+    """Split texts at spaces and mark those that were rewritten."""
     blank = False
     for text, rewritten in parts:
         blank |= text[:1].isspace()
@@ -332,12 +367,12 @@ def _plain(parts: Iterable[tuple[str, bool]]) -> Iterable[Part]:
         blank = text[-1:].isspace() or (blank and not text.strip())
 
 
-# One caption through Algorithm 1 (Figure 2): its maskings, what each is refilled with, what is kept, the words' heads.
+# One caption through Algorithm 1 (Figure 2): its maskings, their refills, the filter, the choice and the words' heads.
 
 
 @dataclass(frozen=True)
 class Refilled:
-    """A refilled sentence and s(I, T⁻); whether C1 `dropped` it; of the hardest, what is said of its `words`."""
+    """A refilled sentence, its score s(I, T⁻), whether the filter C1 dropped it, and the words of the hardest."""
 
     negative: Negative
     score: float
@@ -347,7 +382,7 @@ class Refilled:
 
 @dataclass(frozen=True)
 class Algorithm1:
-    """A caption with its picture and score s(I, T), and by masking, which stands as "[MASK]", the sentences made."""
+    """A caption with its picture and score s(I, T), and the refilled sentences by masked caption ("[MASK]")."""
 
     picture: Image.Image
     caption: str
@@ -366,29 +401,40 @@ def algorithm_1(
     temperature: float = 1.5,
     seed: int = 0,
 ) -> Algorithm1:
-    """Algorithm 1 for one caption of the set by its number, with `run`'s cross-encoder in every part of it.
+    """Run Algorithm 1 for one caption, with `run`'s cross-encoder in every part of it.
 
-    `maskings` (K), `samples` (L), `keep` (m) and `temperature` (τ) are the paper's; a sentence is said once, with the
-    masking that made it first. ItmlabError: a model without these heads, a caption that is not there.
+    Args:
+        run: a Run of a cross-encoder with the heads of TAGS-DC.
+        data: the set.
+        caption: the number of the caption.
+        maskings: K of the paper.
+        samples: L of the paper.
+        keep: m of the paper.
+        temperature: τ of the paper.
+        seed: of the draws.
+
+    Returns:
+        Each sentence appears once, under the first masking that gave it.
     """
     cross_encoder = cross_encoder_of(run)
     drawing = {"run": run, "maskings": maskings, "samples": samples, "temperature": temperature, "seed": seed}
     every = synthetic_negatives(data, [caption], **drawing, keep=None, filtered=False)
-    stay = [one.sentence for one in synthetic_negatives(data, [caption], **drawing, keep=None).all()]
-    image, hardest = int(data.image_of_caption[caption]), stay[:keep]
-    told = explain_words(run, looked_at(cross_encoder, data)[image], hardest) if hardest else []
-    words, masked = dict(zip(hardest, told, strict=True)), {}
+    remaining = [negative.sentence for negative in synthetic_negatives(data, [caption], **drawing, keep=None).all()]
+    image, hardest = int(data.image_of_caption[caption]), remaining[:keep]
+    explanations = explain_words(run, looked_at(cross_encoder, data)[image], hardest) if hardest else []
+    words = dict(zip(hardest, explanations, strict=True))
+    by_masking: dict[str, list[Refilled]] = {}
     for negative, score in zip(every.all(), every.scores[1].tolist(), strict=True):
-        hidden = _hidden(cross_encoder, data.captions[caption], negative.masked)
-        one = Refilled(negative, score, negative.sentence not in stay, words.get(negative.sentence))
-        masked.setdefault(hidden, []).append(one)
-    own = float(matching(run, data)([image], [data.captions[caption]])[0].sigmoid())
-    return Algorithm1(data.images[image], data.captions[caption], own, masked)
+        masked = _masked(cross_encoder, data.captions[caption], negative.masked)
+        refilled = Refilled(negative, score, negative.sentence not in remaining, words.get(negative.sentence))
+        by_masking.setdefault(masked, []).append(refilled)
+    caption_score = float(matching(run, data)([image], [data.captions[caption]])[0].sigmoid())
+    return Algorithm1(data.images[image], data.captions[caption], caption_score, by_masking)
 
 
-def _hidden(cross_encoder: CrossEncoder, caption: str, places: Sequence[int]) -> str:
-    """The caption with "[MASK]" for each of the pieces at these places."""
+def _masked(cross_encoder: CrossEncoder, caption: str, positions: Sequence[int]) -> str:
+    """Return the caption with "[MASK]" for each of the pieces at these positions."""
     offsets = cross_encoder.tokenizer.backend_tokenizer.encode(plain_text(caption)).offsets
-    for start, end in (offsets[place] for place in reversed(places)):
+    for start, end in (offsets[position] for position in reversed(positions)):
         caption = f"{caption[:start]}[MASK]{caption[end:]}"
     return caption

@@ -1,4 +1,4 @@
-"""Any run on a benchmark of true and false sentences, and our own generators' negatives as such a benchmark."""
+"""Runs on benchmarks of true and false sentences, and synthetic negatives as such a benchmark."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,13 +21,13 @@ def run_on_yardstick(
     text: Sequence[str] = (),
     seed: int = 0,
 ) -> YardstickTable:
-    """How often a run tells true from false sentences, on the items whose pictures are available.
+    """Measure how often a run tells true from false sentences, on the items whose pictures are available.
 
     Args:
-        run: a run, or a model of any kind; None judges all items by their controls alone.
+        run: a Run or model; None scores the text-only controls alone.
         yardstick: the items.
         images: the pictures, as for `Yardstick.with_pictures`.
-        text: the text-only controls, each by what it scores, as `text_scores` takes it; "own" by default.
+        text: the text-only controls, as `text_scores` takes them; "own" by default.
         seed: of the wrong pictures.
     """
     chosen = yardstick if run is None else yardstick.with_pictures(images)
@@ -40,18 +40,21 @@ def run_on_yardstick(
 KIND_OF = {"object": "replace_obj", "attribute": "replace_att", "relation": "replace_rel", "number": "replace_number"}
 
 
-def as_yardstick(made: SyntheticNegatives) -> Yardstick:
-    """Each synthetic negative beside its caption, with SugarCrepe's names for what was changed.
+def as_yardstick(negatives: SyntheticNegatives) -> Yardstick:
+    """Turn each synthetic negative and its caption into an item, with SugarCrepe's names for the changes.
 
-    A word that was replaced is "replace_word"; changes in more than one kind of phrase are "several".
+    A replaced word is "replace_word"; changes in several kinds of phrase are "several".
+
+    Raises:
+        ItmlabError: there are no negatives.
     """
     items = []
-    for negative in made.all():
+    for negative in negatives.all():
         kinds = list(dict.fromkeys(negative.kind or ("word",)))
         kind = "several" if len(kinds) > 1 else KIND_OF.get(kinds[0], f"replace_{kinds[0]}")
-        caption, image = made.data.captions[negative.caption], made.data.image_ids[negative.image]
-        source = made.data.caption_ids[negative.caption]
+        caption, image = negatives.data.captions[negative.caption], negatives.data.image_ids[negative.image]
+        source = negatives.data.caption_ids[negative.caption]
         items.append(YardstickItem(image, (caption,), (negative.sentence,), kind, source))
     if not items:
-        raise ItmlabError("there are no negatives", where=made.generator)
-    return Yardstick(made.generator, tuple(items), pictures=made.data)
+        raise ItmlabError("there are no negatives", where=negatives.generator)
+    return Yardstick(negatives.generator, tuple(items), pictures=negatives.data)

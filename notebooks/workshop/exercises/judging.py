@@ -92,11 +92,11 @@ def in_words(wanted: Any) -> str:
 
 def typed_as(wanted: Any, answer: Any) -> Any:
     """The answer if it is of this type, else what is wanted."""
-    own = {Generate: callable, dict: lambda it: isinstance(it, dict), Recipe: lambda it: isinstance(it, Recipe)}
+    predicates = {Generate: callable, dict: lambda it: isinstance(it, dict), Recipe: lambda it: isinstance(it, Recipe)}
     with suppress(ItmlabError):
-        if wanted not in own:
+        if wanted not in predicates:
             return typed(wanted, answer, "answer")
-        if own[wanted](answer):
+        if predicates[wanted](answer):
             return answer
     raise Wrong(f"that is no answer to this question, wanted {in_words(wanted)}")
 
@@ -129,12 +129,12 @@ def scores(name: str) -> Float[Tensor, "image caption"]:
     return similarity(run(name).model, scenes())
 
 
-def within(number: int, of: Sequence[Any], what: str) -> int:
+def within(number: int, of: Sequence[Any], kind: str) -> int:
     if not 0 <= number < len(of):
-        raise Wrong(f"there is no {what} {number}, only 0 to {len(of) - 1}")
+        raise Wrong(f"there is no {kind} {number}, only 0 to {len(of) - 1}")
     return number
 
 
-def near(answer: float, right: float, tolerance: float, what: str) -> None:
+def near(answer: float, right: float, tolerance: float, quantity: str) -> None:
     if abs(answer - right) > tolerance:
-        raise Wrong(f"{what} is too {'large' if answer > right else 'small'} with {answer:g}")
+        raise Wrong(f"{quantity} is too {'large' if answer > right else 'small'} with {answer:g}")

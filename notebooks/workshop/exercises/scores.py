@@ -34,16 +34,16 @@ def samplers_by_hardness(answer: tuple[str, ...]) -> str:
         raise Wrong(f"no sampler {unknown[0]!r} is asked for: {did_you_mean(unknown[0], samplers)}")
     if sorted(answer) != sorted(samplers):
         raise Wrong(f"each of {', '.join(samplers)} should be there once")
-    found, positives = scores("fne"), scenes().positives
-    matches = found.masked_fill(~positives, -torch.inf).max(dim=1).values
+    scores_of_fne, positives = scores("fne"), scenes().positives
+    matches = scores_of_fne.masked_fill(~positives, -torch.inf).max(dim=1).values
     taken = {}
     for name, sampler in samplers.items():
-        chosen = sampler(found, positives, matches, generator=torch.Generator().manual_seed(0))
-        taken[name] = float(found.gather(1, chosen.clamp(min=0)[:, None])[chosen >= 0].mean())
+        chosen = sampler(scores_of_fne, positives, matches, generator=torch.Generator().manual_seed(0))
+        taken[name] = float(scores_of_fne.gather(1, chosen.clamp(min=0)[:, None])[chosen >= 0].mean())
     for easier, harder in pairwise(answer):
         if taken[easier] > taken[harder]:
             raise Wrong(f"{easier} takes harder negatives than {harder}")
-    return "by the mean score of what they take: " + ", ".join(f"{name} {taken[name]:.2f}" for name in answer)
+    return "by the mean score of their negatives: " + ", ".join(f"{name} {taken[name]:.2f}" for name in answer)
 
 
 @exercise("04.2")
@@ -52,11 +52,11 @@ def a_variation(answer: Recipe) -> str:
     sampler has its own defaults.
     """
     wanted = recipe("fne", start="aligned").replace(memory=None, sampler__prior=1e-4)
-    theirs, ours = _flat(answer.to_json()), _flat(wanted.to_json())
-    for field in [*ours, *theirs]:
-        one, other = theirs.get(field, "not there"), ours.get(field, "not there")
-        if one != other:
-            raise Wrong(f"{field} is {one}, and should be {other}")
+    answered, expected = _flat(answer.to_json()), _flat(wanted.to_json())
+    for field in [*expected, *answered]:
+        value, expected_value = answered.get(field, "not there"), expected.get(field, "not there")
+        if value != expected_value:
+            raise Wrong(f"{field} is {value}, and should be {expected_value}")
     return "two things are changed, and everything else is fne's"
 
 
@@ -64,16 +64,16 @@ def _flat(value: Any, field: str = "") -> dict[str, Any]:
     """The fields of a recipe under their whole names."""
     if not isinstance(value, dict):
         return {field: value}
-    parts = (_flat(each, f"{field}.{name}".strip(".")) for name, each in value.items())
-    return {name: each for part in parts for name, each in part.items()}
+    parts = (_flat(part, f"{field}.{name}".strip(".")) for name, part in value.items())
+    return {name: leaf for leaves in parts for name, leaf in leaves.items()}
 
 
 @exercise("04.3")
 def two_hinges(answer: tuple[float, float]) -> str:
     """The hinge of a negative is [α − s⁺ + s⁻]₊, and 0 where that is negative. SH adds up all three."""
-    row, own = torch.tensor([[0.7, 0.6, 0.55, 0.2]]), torch.tensor([[True, False, False, False]])
+    row, positives = torch.tensor([[0.7, 0.6, 0.55, 0.2]]), torch.tensor([[True, False, False, False]])
     for reduce, value, name in (("sum", answer[0], "the sum SH"), ("hardest", answer[1], "the maximum MH")):
-        near(value, float(TripletLoss(0.2, reduce)(row, own, row[:, 0])), 0.002, name)
+        near(value, float(TripletLoss(0.2, reduce)(row, positives, row[:, 0])), 0.002, name)
     return "and the easiest of the three adds nothing to either"
 
 
@@ -86,11 +86,11 @@ def a_caption_between_pictures(answer: int) -> str:
     from ..analysis.embeddings import batch_neighbourhood
 
     caption = within(answer, scenes().captions, "caption")
-    seen = batch_neighbourhood(_features(), scenes(), caption, "caption")
-    true, hard = int(seen.true.sum()), int((seen.true & seen.hard).sum())
+    batch = batch_neighbourhood(_features(), scenes(), caption, "caption")
+    true, hard = int(batch.true.sum()), int((batch.true & batch.hard).sum())
     if true < 2 or not hard:
-        raise Wrong(f"in its batch are {true} true pictures that nobody annotated, {hard} of them hard")
-    return f"in its batch are {true} true pictures that nobody annotated, {hard} of them hard"
+        raise Wrong(f"in its batch are {true} true pictures that are not annotated, {hard} of them hard")
+    return f"in its batch are {true} true pictures that are not annotated, {hard} of them hard"
 
 
 @cache
@@ -102,10 +102,10 @@ def _features() -> Embeddings:
 @exercise("05.2")
 def a_margin(answer: float) -> str:
     """The larger the margin, the more negatives are hard. Put a number for 0.2 in the cell above that counts them."""
-    features, own = _features(), scenes().positives
-    found = features.images @ features.captions.T
-    above = found > ((found * own).sum(1) / own.sum(1))[:, None] - answer
-    hard = float(((above & ~own).sum(1) / (~own).sum(1)).mean())
+    features, positives = _features(), scenes().positives
+    scores_of_pairs = features.images @ features.captions.T
+    above = scores_of_pairs > ((scores_of_pairs * positives).sum(1) / positives.sum(1))[:, None] - answer
+    hard = float(((above & ~positives).sum(1) / (~positives).sum(1)).mean())
     if abs(hard - 0.1) > 0.01:
         raise Wrong(f"with a margin of {answer:g}, {hard:.1%} of a picture's negatives are hard")
     return f"{hard:.1%} of a picture's negatives are hard"
@@ -138,18 +138,18 @@ def few_false_negatives(answer: dict) -> str:
     for name in settings.keys() - set(SETTINGS):
         raise Wrong(f"there is no setting {name!r}: {did_you_mean(name, SETTINGS)}")
     try:
-        found = judge(study, picture, draws=1, **settings)
+        judged = judge(study, picture, draws=1, **settings)
     except TypeError as error:
         raise Wrong(f"these settings cannot be computed with: {error}") from None
-    true, drawn = found.truth_label == 1, found.weight / max(found.weight.sum(), 1e-9)
+    true, drawn = judged.truth_label == 1, judged.weight / max(judged.weight.sum(), 1e-9)
     if true[:8].sum() < 3:
-        there = f"of picture {picture}'s eight hardest captions only {true[:8].sum()} are true"
-        raise Wrong(f"{there}; take one with three")
-    share_true, mean, wanted = float(drawn[true].sum()), float(drawn @ found.score), study.sampler.statistics
+        message = f"of picture {picture}'s eight hardest captions only {true[:8].sum()} are true"
+        raise Wrong(f"{message}; take one with three")
+    share_true, mean, statistics = float(drawn[true].sum()), float(drawn @ judged.score), study.sampler.statistics
     if share_true >= 0.1:
         raise Wrong(f"{share_true:.1%} of the draws go to captions that are true")
-    if mean < wanted.negative_mean:
-        hard = f"those drawn score {mean:.2f} on average, and a batch's hardest {wanted.negative_mean:.2f}"
+    if mean < statistics.negative_mean:
+        hard = f"those drawn score {mean:.2f} on average, and a batch's hardest {statistics.negative_mean:.2f}"
         raise Wrong(f"only {share_true:.1%} of the draws are false negatives, but {hard}")
     return f"{share_true:.1%} of the draws are false negatives, and those drawn score {mean:.2f} on average"
 
@@ -215,12 +215,12 @@ def the_hardest_kernel(answer: float) -> str:
     if not 1e-3 <= answer <= 100:
         raise Wrong(f"σ = {answer:g} is no width for vectors of length 1")
     grid = [*torch.logspace(-1.3, 0.3, 17).tolist(), answer]
-    found = memory_sweep(_batch(), "sigma", grid, weights=["identity"]).curves["identity"].hardness
-    if found[-1] < found.max() - 0.005:
+    hardness = memory_sweep(_batch(), "sigma", grid, weights=["identity"]).curves["identity"].hardness
+    if hardness[-1] < hardness.max() - 0.005:
         raise Wrong(
-            f"at σ = {answer:g} the hardest has a cosine of {found[-1]:.3f}; there is a σ with {found.max():.3f}"
+            f"at σ = {answer:g} the hardest has a cosine of {hardness[-1]:.3f}; there is a σ with {hardness.max():.3f}"
         )
-    return f"at σ = {answer:g} the hardest synthetic negative has a cosine of {found[-1]:.3f} on average"
+    return f"at σ = {answer:g} the hardest synthetic negative has a cosine of {hardness[-1]:.3f} on average"
 
 
 @exercise("08.2")
@@ -265,19 +265,19 @@ def words_and_truth(answer: tuple[tuple[int, int], tuple[int, int]]) -> str:
     for (picture, caption), (label, bound) in zip(answer, wanted, strict=True):
         within(picture, data, "picture"), within(caption, data.captions, "caption")
         phi = float(_cider().matrix([data.captions[caption]])[0, picture])
-        said = {1: "true", 0: "false", -1: "undecided"}[int(truth()[picture, caption])]
+        truth_name = {1: "true", 0: "false", -1: "undecided"}[int(truth()[picture, caption])]
         annotated = "annotated, " if data.positives[picture, caption] else ""
-        if annotated or said != label or not (phi > 1 if label == "false" else phi < 0.01):
-            there = f"picture {picture} and caption {caption} are {annotated}{said}, CIDEr {phi:.2f}"
-            raise Wrong(f"{there}; wanted {label}, {bound}, annotated by nobody")
+        if annotated or truth_name != label or not (phi > 1 if label == "false" else phi < 0.01):
+            message = f"picture {picture} and caption {caption} are {annotated}{truth_name}, CIDEr {phi:.2f}"
+            raise Wrong(f"{message}; wanted {label}, {bound}, not annotated")
     return "CIDEr finds words, not truth: " + " and ".join(f"“{data.captions[caption]}”" for _, caption in answer)
 
 
 @exercise("09.2")
 def ncs_by_hand(answer: float) -> str:
     """What the first three hold, 0.9 + 0.1 + 0.6, over what three could hold at most."""
-    found = torch.tensor([[0.9, 0.1, 0.6, 0.0, 1.5]])
-    right = ncs(torch.arange(5, 0, -1.0)[None], found, 3)
+    relevance = torch.tensor([[0.9, 0.1, 0.6, 0.0, 1.5]])
+    right = ncs(torch.arange(5, 0, -1.0)[None], relevance, 3)
     near(answer, right, 0.2, "NCS@3 in percent")
     return f"{right:.1f} %"
 
@@ -303,20 +303,20 @@ INTERVALS = ((2.0, 0.4, 3.5), (-0.4, -1.6, 0.7), (-2.1, -3.0, -1.1), (0.4, -0.4,
 def four_verdicts(answer: tuple[str, ...]) -> str:
     """The whole interval has to lie where the claim says: above 0, or between −3 and 3."""
     if len(answer) != len(INTERVALS):
-        raise Wrong(f"{len(INTERVALS)} words are wanted, of which there are {len(answer)}")
-    for at, (said, ends) in enumerate(zip(answer, INTERVALS, strict=True)):
+        raise Wrong(f"{len(INTERVALS)} words are expected, got {len(answer)}")
+    for at, (word, ends) in enumerate(zip(answer, INTERVALS, strict=True)):
         equal = {"expected": "equal", "margin": 3.0} if at == 3 else {}
         right = verdict(Interval(*ends), **equal)
-        if said != right:
-            raise Wrong(f"the {('first', 'second', 'third', 'fourth')[at]} is not {said!r}")
-    return "where an interval crosses its mark, nothing is said of the claim, neither for nor against it"
+        if word != right:
+            raise Wrong(f"the {('first', 'second', 'third', 'fourth')[at]} is not {word!r}")
+    return "where an interval crosses its mark, it decides neither for nor against the claim"
 
 
 @exercise("12.2")
 def holm_by_hand(answer: tuple[float, float, float]) -> str:
-    """The smallest times 3, the next times 2, the largest as it is; and none below one that was smaller before."""
-    for name, found, right in zip((".01", ".04", ".03"), answer, holm([0.01, 0.04, 0.03]), strict=True):
-        near(found, right, 0.0005, f"what p = {name} becomes")
+    """The smallest times 3, the next times 2, the largest times 1; and none below one that was smaller before."""
+    for name, value, right in zip((".01", ".04", ".03"), answer, holm([0.01, 0.04, 0.03]), strict=True):
+        near(value, right, 0.0005, f"what p = {name} becomes")
     return "of three that were below .05, one is left"
 
 

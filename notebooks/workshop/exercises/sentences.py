@@ -20,25 +20,25 @@ from .judging import Wrong, exercise, near, run, scenes, truth, within
 
 
 def labels(sentence: str | SceneGraph) -> Int8[Tensor, "image"]:
-    """Where a sentence is true (1), false (0), undecided (−1); one of which the world understands nothing is wrong."""
-    found = scenes().world.truth(None, [sentence])[:, 0]
-    if bool((found == -1).all()):
+    """Return where a sentence is true (1), false (0) or undecided (−1). One that is undecided everywhere is wrong."""
+    truth_labels = scenes().world.truth(None, [sentence])[:, 0]
+    if bool((truth_labels == -1).all()):
         raise Wrong(f"of “{sentence}” the world understands too little to judge it; use plainer words")
-    return found
+    return truth_labels
 
 
 def must_be_false(picture: int, sentence: str) -> None:
-    said = scenes().world.entails(picture, sentence)
-    if said is None:
+    entailed = scenes().world.entails(picture, sentence)
+    if entailed is None:
         raise Wrong(f"the world cannot decide whether “{sentence}” is true of picture {picture}")
-    if said:
+    if entailed:
         raise Wrong(f"“{sentence}” is true of picture {picture}: that would be a false negative")
 
 
 def one_word_changed(caption: str, sentence: str) -> tuple[int, str]:
     """The place and the new word of a sentence that differs from the caption in one word."""
     before, after = ([token.lower() for token in tokenise(text)] for text in (caption, sentence))
-    changed = [at for at, (one, other) in enumerate(zip(before, after, strict=False)) if one != other]
+    changed = [at for at, (old, other) in enumerate(zip(before, after, strict=False)) if old != other]
     if len(before) != len(after) or len(changed) != 1:
         words = f"{len(changed)} words" if len(before) == len(after) else f"{len(after) - len(before):+d} words"
         raise Wrong(f"exactly one word should change, not {words}; the caption is “{caption}”")
@@ -68,19 +68,19 @@ def a_false_negative(answer: tuple[int, int]) -> str:
     label = int(truth()[picture, caption])
     if label != 1:
         raise Wrong(f"the world calls “{words}” {'false' if label == 0 else 'undecided'} of picture {picture}")
-    return f"“{words}” is true of picture {picture}, and nobody annotated it"
+    return f"“{words}” is true of picture {picture}, and it is not annotated"
 
 
 @exercise("00.2")
 def a_search_that_fails(answer: str) -> str:
     """Small things and colours are hard for a small model: say of a thing which colour it has, or where it stands."""
-    found = labels(answer)
-    if not bool((found == 1).any()):
+    truth_labels = labels(answer)
+    if not bool((truth_labels == 1).any()):
         raise Wrong(f"“{answer}” is true of no picture here, so no search could succeed")
     first = run("fne").search(answer, data=scenes(), k=1).image_indices[0]
-    if int(found[first]) != 0:
-        raise Wrong(f"the best picture, {first}, is {'right' if found[first] == 1 else 'undecided'}")
-    return f"true of {int((found == 1).sum())} pictures, but not of the first that is found, {first}"
+    if int(truth_labels[first]) != 0:
+        raise Wrong(f"the best picture, {first}, is {'right' if truth_labels[first] == 1 else 'undecided'}")
+    return f"true of {int((truth_labels == 1).sum())} pictures, but not of the first that is found, {first}"
 
 
 # 01 The scenes world.
@@ -122,17 +122,17 @@ def the_hole() -> tuple[int, SceneGraph, Span]:
 
 @exercise("02.1")
 def refilled(answer: str) -> str:
-    """Put in something of which the picture has none: look at it, and mind that who is a girl is a child and a person
+    """Put in something that the picture does not show: look at it, and mind that who is a girl is a child and a person
     as well.
     """
     picture, graph, span = the_hole()
-    said, tokens = list(tokenise(answer)), list(graph.tokens)
+    words, tokens = list(tokenise(answer)), list(graph.tokens)
     before, after = tokens[: span.start], tokens[span.end :]
-    put_in = said[len(before) : len(said) - len(after)]
-    lower = [[token.lower() for token in part] for part in (said, before + put_in + after)]
+    put_in = words[len(before) : len(words) - len(after)]
+    lower = [[token.lower() for token in part] for part in (words, before + put_in + after)]
     if lower[0] != lower[1] or not put_in:
-        kept = " ".join([*before, "…", *after])
-        raise Wrong(f"all but the hidden words should stay: {kept}")
+        template = " ".join([*before, "…", *after])
+        raise Wrong(f"all but the hidden words should stay: {template}")
     if [word.lower() for word in put_in] == [word.lower() for word in tokens[span.start : span.end]]:
         raise Wrong("those are the words that were hidden")
     must_be_false(picture, answer)
@@ -179,18 +179,22 @@ def a_generator(answer: Generate) -> str:
         return synthetic_negatives(data, range(0, 500, 10), generator, scorer=scorer, **options)
 
     try:
-        made = make(answer)
+        negatives = make(answer)
     except (TypeError, AttributeError) as error:
         raise Wrong(f"it fails with {type(error).__name__}: {' '.join(str(error).split())[:200]}") from None
-    false = made.truth.share
-    if len(made) < 10 or false.of < 8:
-        raise Wrong(f"of 50 captions it makes {len(made)} negatives, {false.of} of which the world can decide: too few")
+    false = negatives.truth.share
+    if len(negatives) < 10 or false.of < 8:
+        raise Wrong(
+            f"of 50 captions it makes {len(negatives)} negatives, of which the world decides {false.of}: too few"
+        )
     if false.percent < 95:
         raise Wrong(f"{false.percent:.0f} % of the negatives that the world decides are false, wanted 95 %")
-    own, found = (float(each.difficulty.mean()) for each in (made, make("in_batch", keep=1)))
-    if own <= found:
-        raise Wrong(f"a batch's hardest caption is harder for uniter: {found:+.3f} on average, yours {own:+.3f}")
-    return f"{false.percent:.0f} % false, difficulty {own:+.3f} on average, of a batch's hardest captions {found:+.3f}"
+    difficulty, batch_difficulty = (float(group.difficulty.mean()) for group in (negatives, make("in_batch", keep=1)))
+    if difficulty <= batch_difficulty:
+        means = f"{batch_difficulty:+.3f} on average, yours {difficulty:+.3f}"
+        raise Wrong(f"a batch's hardest caption is harder for uniter: {means}")
+    average = f"difficulty {difficulty:+.3f} on average, of a batch's hardest captions {batch_difficulty:+.3f}"
+    return f"{false.percent:.0f} % false, {average}"
 
 
 @exercise("03.2")
@@ -209,12 +213,12 @@ def a_false_negative_that_passes(answer: str) -> str:
     """Put a wider word, or another word for the same, that none of the picture's five captions uses."""
     _, new = one_word_changed(its_caption(), answer)
     data = scenes()
-    for own in data.captions_of_image[PICTURE].tolist():
-        if new in map(str.lower, tokenise(data.captions[own])):
-            raise Wrong(f"the filter stops it, as “{new}” is said in “{data.captions[own]}”")
-    said = data.world.entails(PICTURE, answer)
-    if not said:
-        raise Wrong(f"“{answer}” is {'undecided' if said is None else 'truly false'}: no false negative")
+    for number in data.captions_of_image[PICTURE].tolist():
+        if new in map(str.lower, tokenise(data.captions[number])):
+            raise Wrong(f"the filter stops it, because “{new}” occurs in “{data.captions[number]}”")
+    entailed = data.world.entails(PICTURE, answer)
+    if not entailed:
+        raise Wrong(f"“{answer}” is {'undecided' if entailed is None else 'truly false'}: no false negative")
     return f"true of the picture, and no caption says “{new}”, so the paper's filter lets it through"
 
 
@@ -227,19 +231,19 @@ def flagged(sentence: str) -> bool:
 
     place, new = one_word_changed(its_caption(), sentence)
     words = explain_words(run("tags_dc"), scenes(regions=True).regions[PICTURE], [sentence])[0].words
-    found = [word for word in words if word.text.lower() == new]
+    matches = [word for word in words if word.text.lower() == new]
     before = [token.lower() for token in tokenise(sentence)][:place].count(new)
-    if before >= len(found):
+    if before >= len(matches):
         raise Wrong(f"the model does not read “{new}” as a word of its own; take a plainer one")
-    return found[before].mismatch > 0.5
+    return matches[before].mismatch > 0.5
 
 
 @exercise("10.1")
 def a_wrong_word_unseen(answer: str) -> str:
     """Relations are seldom found: change a verb or a preposition rather than a noun."""
-    seen = flagged(answer)
+    is_flagged = flagged(answer)
     must_be_false(PICTURE, answer)
-    if seen:
+    if is_flagged:
         raise Wrong("false, and tags_dc flags the word that is wrong")
     return "false of the picture, and tags_dc does not see which word is wrong"
 
@@ -247,10 +251,10 @@ def a_wrong_word_unseen(answer: str) -> str:
 @exercise("10.2")
 def a_right_word_flagged(answer: str) -> str:
     """Another word for the same, or a wider one: nouns are flagged most often."""
-    seen, said = flagged(answer), scenes().world.entails(PICTURE, answer)
-    if not said:
-        raise Wrong(f"“{answer}” is {'undecided' if said is None else 'false'}, so an objection would be fair")
-    if not seen:
+    is_flagged, entailed = flagged(answer), scenes().world.entails(PICTURE, answer)
+    if not entailed:
+        raise Wrong(f"“{answer}” is {'undecided' if entailed is None else 'false'}, so an objection would be fair")
+    if not is_flagged:
         raise Wrong("true, and tags_dc does not object")
     return "true of the picture, and yet tags_dc objects to the new word"
 
@@ -261,7 +265,7 @@ def balanced_by_hand(answer: tuple[float, float]) -> str:
     16.
     """
     right = torch.tensor([True] * 3 + [False] + [True] * 8 + [False] * 8)
-    found = WordAccuracy(share(right), share(right[:4]), share(right[4:]))
-    near(answer[0], found.all.percent, 0.2, "the accuracy in percent")
-    near(answer[1], found.balanced, 0.2, "the balanced accuracy in percent")
+    accuracy = WordAccuracy(share(right), share(right[:4]), share(right[4:]))
+    near(answer[0], accuracy.all.percent, 0.2, "the accuracy in percent")
+    near(answer[1], accuracy.balanced, 0.2, "the balanced accuracy in percent")
     return "less than the 80 % of never objecting, and yet better than its 50 % balanced"

@@ -103,8 +103,8 @@ class Explorer:
         for state in states:
             state.busy = True
         try:
-            self.shown[places] = made = list(make())
-            drawn: list[str] = [figure.to_json() for figure in made]
+            self.shown[places] = figures = list(make())
+            drawn: list[str] = [figure.to_json() for figure in figures]
         except Exception as error:
             note = one_line(error, 200)
             raise

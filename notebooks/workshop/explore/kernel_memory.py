@@ -39,8 +39,8 @@ def explore_kernel_memory(run: Any, data: CaptionSet, *, anchor: int = 0, pairs:
     return Explorer([direction, number, weights, sigma, clusters, ridge], draw)
 
 
-def _figures(batch: SynthesisBatch, found: ReadOut, settings: dict[str, Any]) -> list[go.Figure]:
-    data, at = batch.data, found.anchor
+def _figures(batch: SynthesisBatch, read: ReadOut, settings: dict[str, Any]) -> list[go.Figure]:
+    data, at = batch.data, read.anchor
     image, caption = int(batch.images[at]), int(batch.captions[at])
     names = [batch.candidate_name(index) for index in range(len(batch.candidates))]
     words = settings["weights"].replace("_", " ")
@@ -51,12 +51,12 @@ def _figures(batch: SynthesisBatch, found: ReadOut, settings: dict[str, Any]) ->
         shown, anchor = view(data.images, batch.images.tolist()), None  # decoded when one is shown
         subtitle = f"caption “{data.captions[caption]}”"
     memory = draw_kernel_memory(
-        found,
+        read,
         names,
         title="What the memory of each cluster recalls",
         subtitle=f"σ = {settings['sigma']:.3g}, m = {settings['clusters']}, {words}; a colour a cluster",
         match=at,
         anchor=anchor,
     )
-    said = {"title": "What they are made of", "subtitle": subtitle, "match": float(found.score[at])}
-    return [memory, draw_prototypes(attribution(batch, found), shown, **said, anchor=anchor)]
+    titles = {"title": "What they are made of", "subtitle": subtitle, "match": float(read.score[at])}
+    return [memory, draw_prototypes(attribution(batch, read), shown, **titles, anchor=anchor)]

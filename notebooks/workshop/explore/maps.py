@@ -25,7 +25,7 @@ def explore_attention(runs: Mapping[str, Any], data: CaptionSet) -> Explorer:
     marks what a word means. Below, what lands on one patch of the picture: pointing at another patch shows its words,
     a click keeps it; pointing at a word's map shows that one larger, a click chooses the word.
     """
-    names, kept = list(runs), {"patch": -1}
+    names, state = list(runs), {"patch": -1}
     picture = ipywidgets.IntSlider(0, 0, len(data) - 1, description="picture", **wide())
     caption = ipywidgets.Dropdown(description="caption", **wide(678))
     word = ipywidgets.Dropdown(description="word", **wide())
@@ -38,16 +38,16 @@ def explore_attention(runs: Mapping[str, Any], data: CaptionSet) -> Explorer:
         return maps[name], outlines
 
     def picture_moved() -> None:
-        own = data.captions_of_image[picture.value].tolist()
-        caption.options = [(data.captions[index], index) for index in own]
-        caption.value = own[0]
-        kept["patch"] = -1
+        captions = data.captions_of_image[picture.value].tolist()
+        caption.options = [(data.captions[index], index) for index in captions]
+        caption.value = captions[0]
+        state["patch"] = -1
 
     def caption_moved() -> None:
         if caption.value is None:
             return
-        said = (text for text, _ in spoken_words(dual_encoder_of(runs[names[0]]), data.captions[caption.value]))
-        word.options = [(ALL, -1), *((text, index) for index, text in enumerate(said))]
+        words = (text for text, _ in spoken_words(dual_encoder_of(runs[names[0]]), data.captions[caption.value]))
+        word.options = [(ALL, -1), *((text, index) for index, text in enumerate(words))]
         word.value = -1
 
     def maps() -> dict[str, list[AttentionMap]]:
@@ -55,12 +55,12 @@ def explore_attention(runs: Mapping[str, Any], data: CaptionSet) -> Explorer:
         return {name: read(name, caption.value, measure.value)[0] for name in chosen}
 
     def figure(only: int) -> go.Figure:
-        found, outlines = maps(), read(names[0], caption.value, measure.value)[1]
+        drawn, outlines = maps(), read(names[0], caption.value, measure.value)[1]
         subtitle = f"“{data.captions[caption.value]}”"
         numbers = range(len(outlines)) if only < 0 else [only]
         return draw_attention_maps(
-            {name: [row[number] for number in numbers] for name, row in found.items()},
-            title="Where each word lands" if only < 0 else f"Where “{found[next(iter(found))][only].word}” lands",
+            {name: [row[number] for number in numbers] for name, row in drawn.items()},
+            title="Where each word lands" if only < 0 else f"Where “{drawn[next(iter(drawn))][only].word}” lands",
             subtitle=subtitle,
             outlines=[outlines[number] for number in numbers],
             numbers=numbers,
@@ -79,15 +79,15 @@ def explore_attention(runs: Mapping[str, Any], data: CaptionSet) -> Explorer:
         """The one that was clicked, or where the word, or the strongest, has its peak."""
         shown = next(iter(maps().values()))
         shown = shown[word.value : word.value + 1] if word.value >= 0 else shown
-        strongest = max(shown, key=lambda each: each.weights.max(), default=None)
-        return kept["patch"] if kept["patch"] >= 0 or not strongest else int(strongest.weights.argmax())
+        strongest = max(shown, key=lambda drawn_map: drawn_map.weights.max(), default=None)
+        return state["patch"] if state["patch"] >= 0 or not strongest else int(strongest.weights.argmax())
 
     def draw() -> list[go.Figure]:
         return [figure(word.value), card("patches", patch())]
 
     def pick(kind: str, number: int) -> None:
         if kind == "patches":
-            kept["patch"] = number
+            state["patch"] = number
         elif spoken(number):
             word.value = number
 
@@ -181,9 +181,9 @@ class PointExplorer(Explorer):
             self.show(lambda: [self.resting], slice(1, 2))
 
 
-def _point(told: Mapping[str, Any]) -> Point | None:
+def _point(event: Mapping[str, Any]) -> Point | None:
     """Kind and number of the point that the page tells of; of none, and of marks without a number, nothing."""
-    return (told["kind"], told["number"]) if "number" in told else None
+    return (event["kind"], event["number"]) if "number" in event else None
 
 
 def _maps(maps: Mapping[str, Embedded], data: CaptionSet, picture: int, most: int) -> go.Figure:

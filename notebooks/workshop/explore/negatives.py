@@ -92,18 +92,18 @@ def _made(
     return synthetic_negatives(data, batch, way, run=run, **settings).only(0)
 
 
-def _figure(made: SyntheticNegatives, rows: int) -> go.Figure:
-    data, chosen = made.data, made.captions[0]
+def _figure(negatives: SyntheticNegatives, rows: int) -> go.Figure:
+    data, chosen = negatives.data, negatives.captions[0]
     image = int(data.image_of_caption[chosen])
-    shown = made.first(rows)
-    harder = int((made.difficulty >= 0).sum()) if len(made) else 0
+    shown = negatives.first(rows)
+    harder = int((negatives.difficulty >= 0).sum()) if len(negatives) else 0
     return draw_negative_list(
         data.images[image],
         data.captions[chosen],
         shown.negatives[0],
         title=f"Negatives of caption {data.caption_ids[chosen]}",
-        subtitle=f"{made.generator}: the {len(shown)} hardest, {harder} of which score no lower than the caption",
-        score=float(as_score(made.scorer, made.positive)[0]),
+        subtitle=f"{negatives.generator}: the {len(shown)} hardest, {harder} of which score no lower than the caption",
+        score=float(as_score(negatives.scorer, negatives.positive)[0]),
         scores=shown.scores[1].tolist() if len(shown) else [],
         own_captions=[data.captions[other] for other in data.captions_of_image[image].tolist() if other != chosen],
     )

@@ -29,7 +29,7 @@ def neighbourhood(synthetic: int):
 DRAWN = {
     "attention": lambda: plots.draw_attention_maps({"FNE": rows("dog", "<b>")}, title="t", numbers=[0, 1]),
     "a long sentence": lambda: plots.draw_attention_maps({"FNE": rows(*"abcdefghijk")}, outlines=[np.eye(48) > 0]),
-    "no words": lambda: plots.draw_attention_maps({"FNE": []}),
+    "words": lambda: plots.draw_attention_maps({"FNE": []}),
     "nothing on a patch": lambda: plots.draw_words_on_patch({"FNE": []}, 0),
     "pointing": lambda: plots.draw_pointing_bars(
         {"a": dict.fromkeys(("accuracy", "mass"), (0.4, 0.3, 0.5))}, 0.1, title="t"

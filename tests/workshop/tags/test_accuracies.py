@@ -103,7 +103,7 @@ def test_the_interval_of_words_goes_by_sentences_or_by_images():
 
 def test_what_does_not_stand_under_each_other_is_refused():
     tokens, counted = torch.zeros(2, 3).long(), torch.ones(2, 3).bool()
-    with pytest.raises(ItmlabError, match="token under token"):
+    with pytest.raises(ItmlabError, match="shape"):
         word_correction_accuracy(tokens, tokens, tokens, counted[:, :2])
     with pytest.raises(ItmlabError, match="2 sentences, but images"):
         word_correction_accuracy(tokens, tokens, tokens, counted, images=torch.zeros(3))
@@ -130,7 +130,7 @@ def test_the_interval_goes_by_the_pictures_of_the_decided():
 
 
 def test_what_is_no_verdict_is_refused():
-    with pytest.raises(ItmlabError, match="true, false or None, not 'no'"):
+    with pytest.raises(ItmlabError, match="'no'"):
         true_negative_rate([True, "no"])
     with pytest.raises(ItmlabError, match="2 labels, but 1 images"):
         true_negative_rate([True, False], [0])

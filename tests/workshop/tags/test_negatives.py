@@ -101,7 +101,7 @@ def test_without_a_model_rules_still_work_and_nothing_is_scored(data):
         ([1, 1], {"generator": "vse_c"}, "each of them once"),
         ([1], {"generator": "vsec"}, "no generator 'vsec'"),
         ([1], {}, "tags needs a cross-encoder"),
-        ([1], {"generator": "in_batch", "batch": 0}, "a batch must have captions"),
+        ([1], {"generator": "in_batch", "batch": 0}, "batch"),
     ],
 )
 def test_what_cannot_be_made_is_one_line(data, captions, options, message):
@@ -144,7 +144,7 @@ def test_quantiles_are_those_of_points_spread_evenly_in_their_bins(counts, share
 
 
 def test_a_run_without_such_negatives_is_refused_in_one_line():
-    with pytest.raises(ItmlabError, match="no difficulty of 'swapped' negatives — there are retrieved, synthetic"):
+    with pytest.raises(ItmlabError, match="swapped.*retrieved, synthetic"):
         difficulty_history(recorded([1, 0]), "swapped")
     with pytest.raises(ItmlabError, match=r"runs/one: .* — take a run of"):
         difficulty_history(SimpleNamespace(history=[{"kind": "epoch"}], directory="runs/one"))
@@ -159,5 +159,5 @@ def test_how_much_more_difficult_is_paired_over_the_second_half():
     gaps = [100 * (np.sum(one, axis=0) @ middles / np.sum(one) + 0.5) for one in late]
     ends = scipy.stats.t.interval(0.95, 2, loc=np.mean(gaps), scale=scipy.stats.sem(gaps))
     assert difficulty_gap(runs, others) == pytest.approx((np.mean(gaps), *ends))
-    refused("1 runs beside 1, wanted two pairs or more", difficulty_gap, runs[:1], others[:1])
-    refused("3 runs beside 2", difficulty_gap, runs, others[:2])
+    refused("two or more", difficulty_gap, runs[:1], others[:1])
+    refused("3 and 2", difficulty_gap, runs, others[:2])
