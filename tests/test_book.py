@@ -1,5 +1,6 @@
 """The book: it builds without a warning, its links lead somewhere, it loads nothing, and text stays text."""
 
+import base64
 import json
 import os
 import re
@@ -15,6 +16,8 @@ import pytest
 
 pytest.importorskip("myst_nb")
 ROOT = Path(__file__).resolve().parents[1]
+FETCHING = '<script src="https://example.org/plotly.js"></script>'  # as libraries write beside a picture
+PICTURE = base64.b64encode((ROOT / "figures" / "search.png").read_bytes()).decode()
 HOSTILE = '</td><img src=x onerror="alert(1)"><script>alert(1)</script>'
 
 
@@ -55,7 +58,8 @@ def book(tmp_path_factory) -> Path:
     first = min((root / "notebooks").glob("[0-9]*.ipynb"))
     notebook = nbformat.read(first, as_version=4)
     cell = next(cell for cell in notebook.cells if cell.cell_type == "code")
-    cell.outputs = [nbformat.v4.new_output("display_data", {"text/plain": HOSTILE})]
+    outputs = ({"text/plain": HOSTILE}, {"text/html": FETCHING, "image/png": PICTURE, "text/plain": "a figure"})
+    cell.outputs = [nbformat.v4.new_output("display_data", data) for data in outputs]
     nbformat.write(notebook, first)
     path = root / "results" / "noisy_correspondence.json"
     result = json.loads(path.read_text(encoding="utf-8"))
