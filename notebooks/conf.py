@@ -12,6 +12,7 @@ sys.path[:0] = [str(HERE), str(HERE / "_book")]
 
 project = "itmlab"
 language = "en"
+smartquotes_action = "q"  # quotation marks only: the two hyphens of an option stay
 extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",

@@ -86,7 +86,7 @@ class Results(Directive):
         if not rows:
             raise self.error(f"no row of {path.name} matches the options")
         rows.sort(key=lambda row: (groups.index(row.get("group") or ""), labels.index(row["row"]), position(row)))
-        differences = {row["measure"] for row in rows if min(row["value"], row.get("lower") or 0) < 0}
+        signed = {kind_of(row) for row in rows if row.get("minus") or min(row["value"], row.get("lower") or 0) < 0}
         decimals = {name: decimals_for([row["value"] for row in rows if row["measure"] == name]) for name in measures}
         body = []
         for (group, label, (base, x)), same in groupby(
@@ -94,7 +94,9 @@ class Results(Directive):
         ):
             cells = {row["measure"]: row for row in same}
             values = [
-                format_interval(cells[name], decimals[name], signed=name in differences) if name in cells else ""
+                format_interval(cells[name], decimals[name], signed=kind_of(cells[name]) in signed)
+                if name in cells
+                else ""
                 for name in measures
             ]
             place = f"{x:.4g}" if x > -math.inf else ""
@@ -114,6 +116,11 @@ def names_of(rows: Sequence[Mapping[str, Any]], key: str) -> list[str]:
 def position(row: Mapping[str, Any]) -> tuple[str, float]:
     """Return what a row is compared with, and its place on a curve."""
     return row.get("minus") or "", -math.inf if row.get("x") is None else row["x"]
+
+
+def kind_of(row: Mapping[str, Any]) -> tuple[str, bool]:
+    """Return a row's measure and whether it is a difference: such values are written in the same way."""
+    return row["measure"], bool(row.get("minus"))
 
 
 def without_empty_columns(header: list[str], body: list[list[str]]) -> tuple[list[str], list[list[str]]]:
