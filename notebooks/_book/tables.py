@@ -150,17 +150,16 @@ class Ledger(Directive):
         """Return one row per claim."""
         from workshop.papers import ledger
 
-        header = ["item", "claim", "paper", "here (95 % interval)", "verdict", "how, or why not"]
+        header = ["item", "claim", "kind", "paper", "here (95 % interval)", "headroom", "verdict", "how, or why not"]
         body = []
         for row in ledger(self.arguments[0]).to_dict("records"):
-            signed = not row.get("mark")  # a share is compared with a mark, a difference with 0
-            decimals = decimals_for([value for value in (row["printed"], row["here"]) if value == value])
+            signed = not row["mark"]  # a share is compared with a mark, a difference with 0
+            decimals = decimals_for([row[key] for key in ("printed", "here") if not math.isnan(row[key])])
             here = format_interval({**row, "value": row["here"], "unit": ""}, decimals, signed=signed)
-            printed = format_number(row["printed"], decimals, signed=signed)
-            details = [row["why not"], row["by"], row["command"]]
-            how = "; ".join(text for text in details if isinstance(text, str) and text)
-            here = f"{here} {row['unit']}" if here else ""
-            body.append([row["item"], row["claim"], printed, here, row["verdict"], how])
+            printed, headroom = (format_number(row[key], decimals, signed=signed) for key in ("printed", "headroom"))
+            how = "; ".join(row[key] for key in ("why not", "by", "command") if row[key])
+            measured = f"{here} {row['unit']}" if here else ""
+            body.append([row["item"], row["claim"], row["kind"], printed, measured, headroom, row["verdict"], how])
         return [make_table(header, body, "listed")]
 
 

@@ -41,9 +41,10 @@ def ledger(
     paper: Annotated[str, typer.Argument(metavar="PAPER", help="fne, sam, tags, itcontrast or all.")] = "all",
 ) -> None:
     """Print one row for each claim of the papers: their number, ours with its interval, and the verdict."""
-    from .papers import ledger as claims
+    from . import papers
 
-    print(claims(paper).to_string())
+    print(papers.ledger(paper).to_string())
+    print(papers.summary(paper))
 
 
 @app.command()

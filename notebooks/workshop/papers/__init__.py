@@ -23,7 +23,12 @@ if TYPE_CHECKING:
     from itmlab.data import CaptionSet
     from itmlab.train import Comparison
 
+DISCLAIMER = (
+    "Measured with small models on a small drawn world: a row says what holds here, "
+    "not whether a paper's own numbers are right."
+)
 __all__ = [
+    "DISCLAIMER",
     "Claim",
     "Entry",
     "Table",
@@ -49,14 +54,26 @@ def __dir__() -> list[str]:
 
 
 def ledger(chosen: str = "all") -> "pandas.DataFrame":
-    """One row per claim: its place, the paper's number, ours with its 95 % interval, and the verdict.
+    """Return one row per claim: its place, the paper's number, ours with its 95 % interval, and the verdict.
 
-    "smallest" is the effect that the seeds would have shown four times in five. For a claim that is "not run", "why
-    not" and "command" say what a run would need.
+    "kind" tells claims of a paper from controls and from questions of this project. "headroom" is what a perfect
+    method would gain, and "smallest" the effect that the seeds would have shown four times in five. A claim is "no
+    test" if the experiment could not have shown the opposite; "why not" says why, also for a claim that is "not run".
+
+    Args:
+        chosen: a paper, an item, or "all".
     """
     import pandas
 
     return pandas.DataFrame([row for entry in entries(chosen).values() for row in entry.verdicts()])
+
+
+def summary(chosen: str = "all") -> str:
+    """Return how many claims of the papers held, by verdict. Controls and own questions are not counted."""
+    rows = ledger(chosen)
+    counts = rows[rows["kind"] == "paper"]["verdict"].value_counts()
+    listed = ", ".join(f"{count} {says}" for says, count in counts.items())
+    return f"{counts.sum()} claims of the papers: {listed}. {DISCLAIMER}"
 
 
 def items(chosen: str = "all") -> list[dict[str, Any]]:
@@ -139,4 +156,5 @@ def reproduce(
         print(entry_in_lines(entry, results[name]), end="\n\n", flush=True)
         if out is not None and (entry.claims or entry.figures):
             print(write_figure(entry.figure(results[name]), Path(out) / f"{name}.html", force=True))
+    print(DISCLAIMER)
     return results

@@ -73,6 +73,8 @@ class Claim:
 
     Args:
         says: the claim.
+        kind: whether a paper claims it ("paper"), or whether it is a control that no paper has ("control") or a
+            question of this project ("own").
         compare: a row of the table, the row that it is compared with, and the measure. Their printed difference is the
             paper's number; a run of the entry measures ours.
         measured: where another result answers it: the result's name and the fields of one of its rows.
@@ -80,7 +82,8 @@ class Claim:
         expected: whether the value should be higher or lower than `mark`, or equal to it within `margin`.
         by: the protocol of `measured`, in words.
         printed: the paper's number where it is not a difference of two rows.
-        without: why there is no run of it.
+        headroom: where another result has measured what a perfect method would gain, named like `measured`.
+        without: why the claim is not measured.
     """
 
     says: str
@@ -93,7 +96,9 @@ class Claim:
     margin: float = 0.0
     unit: str = ""
     printed: float | None = None
+    headroom: Mapping[str, Any] = field(default_factory=dict)
     without: str = ""
+    kind: Literal["paper", "control", "own"] = "paper"
 
     @property
     def condition(self) -> str:
@@ -143,6 +148,9 @@ class Entry:
             them.
         tiny: the paper's ways of making a row tiny, by name; `way` is the entry's default.
         baseline: the row that others are compared with.
+        oracle: the row that must win, because it knows what is true. Its lead over a claim's second row is the
+            headroom of the claim.
+        harmful: the row that must lose, because it is trained to.
         rows_here: another result that has measured the table's rows, and its labels by ours.
         figures: committed figures that show it.
         options: the data set's options; `tested` are those of the pictures that rows are tested on, if different.
@@ -161,6 +169,8 @@ class Entry:
     tiny: Mapping[str, Any] = field(default_factory=dict)
     way: str = ""
     baseline: str | None = None
+    oracle: str = ""
+    harmful: str = ""
     rows_here: Mapping[str, Any] = field(default_factory=dict)
     relevance: Literal["spice"] | None = None
     truth: bool = False
@@ -233,8 +243,11 @@ class Entry:
             interval, source = claim.interval(), claim.measured["result"]
             command = command or cached_result(source).command
         says, reason = "not run", ""
+        headroom = self.headroom(claim, run if source == self.name else None)
         if source:
-            says = verdict(interval, expected=claim.expected, mark=claim.mark, margin=claim.margin)
+            reason = self._why_no_test(claim, headroom, run if source == self.name else None)
+            decided = verdict(interval, expected=claim.expected, mark=claim.mark, margin=claim.margin)
+            says = "no test" if reason else decided
         elif trainable and run and len(run.seeds) < 2:
             reason = "its rows need two seeds or more"
         else:
@@ -243,6 +256,7 @@ class Entry:
             "paper": self.paper,
             "item": self.item,
             "place": self.place,
+            "kind": claim.kind,
             "claim": claim.says,
             "expected": claim.condition,
             "mark": claim.mark,
@@ -252,6 +266,7 @@ class Entry:
             "here": interval.value,
             "lower": interval.lower,
             "upper": interval.upper,
+            "headroom": headroom,
             "verdict": says,
             "smallest": smallest_effect(interval),
             "by": by,
@@ -259,6 +274,28 @@ class Entry:
             "command": command,
             "why not": reason,
         }
+
+    def headroom(self, claim: Claim, run: Result | None) -> float:
+        """Return how much a perfect method would gain in the unit of the claim; NaN where that is not measured."""
+        if run and self.oracle and claim.compare:
+            rows = run.select(row=self.oracle, minus=claim.compare[1], measure=claim.measure)
+            return rows[0]["value"] if rows else math.nan
+        return _interval(claim.headroom).value if claim.headroom else math.nan
+
+    def _why_no_test(self, claim: Claim, headroom: float, run: Result | None) -> str:
+        """Return why the experiment could not have shown the opposite, or "".
+
+        The headroom must reach the printed effect (or the margin of "equal"), and the two controls must behave.
+        """
+        needed = claim.margin if claim.expected == "equal" else abs(self.printed(claim) or 0)
+        if headroom < needed:
+            return f"a perfect method would gain {headroom:.1f}, less than the {needed:.1f} in question"
+        for control, sign, fault in ((self.oracle, 1, "did not win"), (self.harmful, -1, "did not lose")):
+            if run and control:
+                change = run.interval(row=control, minus=self.baseline, measure="RSum")
+                if min(sign * change.lower, sign * change.upper) <= 0:
+                    return f"the control {control!r} {fault}"
+        return ""
 
     def verdict(self) -> "pandas.DataFrame":
         """`verdicts` as a pandas data frame."""
@@ -378,6 +415,8 @@ class Entry:
     def result_of(self, comparison: "Comparison", **details: Any) -> Result:
         """The result of a run of this entry: every row's values and each claim's difference, one value per seed."""
         pairs = [claim.compare[:2] for claim in self.claims if claim.compare]
+        pairs += [(self.oracle, other) for _, other in pairs]
+        pairs += [(control, comparison.baseline) for control in (self.oracle, self.harmful)]
         pairs = [pair for pair in pairs if {*pair} <= {*comparison.labels}]
         rows = comparison_rows(comparison)
         for row, minus in dict.fromkeys(map(tuple, pairs)):

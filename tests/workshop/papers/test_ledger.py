@@ -125,6 +125,26 @@ def test_a_claim_without_a_measurement_says_what_it_needs() -> None:
     assert "two seeds" in one.verdicts(run_of(difference(1, 0, 2, "t2i R@1"), seeds=(0,)))[0]["why not"]
 
 
+@pytest.mark.parametrize(
+    ("oracle", "harmful", "reason"),
+    [(0.5, -9, "a perfect method"), (9, -9, ""), (9, 9, "did not lose"), (-9, -9, "a perfect method")],
+)
+def test_a_trial_that_could_not_have_shown_the_opposite_is_no_test(oracle, harmful, reason) -> None:
+    tested = replace(INVENTED, oracle="oracle", harmful="harmful", baseline="theirs")
+    controls = [
+        {**difference(value, value - 0.1, value + 0.1), "row": row}
+        for row, value in (("oracle", oracle), ("harmful", harmful))
+    ]
+    (row,) = tested.verdicts(run_of(difference(2, 1, 3), *controls))
+    assert row["verdict"] == ("no test" if reason else "held") and reason in row["why not"]
+    assert row["headroom"] == oracle
+
+
+def test_only_claims_of_the_papers_are_counted_as_theirs(ledger) -> None:
+    assert ledger.kind.value_counts().to_dict() == {"paper": 88, "control": 12, "own": 10}
+    assert papers.summary().startswith("88 claims of the papers: ")
+
+
 @pytest.fixture
 def entry(monkeypatch):
     """FNE's Figure 5 with micro recipes, as the only item."""
@@ -226,7 +246,7 @@ def test_an_item_in_lines_and_in_html_with_its_words_escaped(tmp_path) -> None:
 def test_the_command_prints_an_item_and_writes_its_figure(tmp_path) -> None:
     from typer.testing import CliRunner
 
-    from itmlab.cli import app
+    from workshop.__main__ import app
 
     result = CliRunner().invoke(app, ["reproduce", "fne.table_3", "--out", str(tmp_path)])
     assert result.exit_code == 0, result.output

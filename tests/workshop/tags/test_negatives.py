@@ -144,7 +144,7 @@ def test_quantiles_are_those_of_points_spread_evenly_in_their_bins(counts, share
 
 
 def test_a_run_without_such_negatives_is_refused_in_one_line():
-    with pytest.raises(ItmlabError, match="swapped.*retrieved, synthetic"):
+    with pytest.raises(ItmlabError, match=r"swapped.*retrieved, synthetic"):
         difficulty_history(recorded([1, 0]), "swapped")
     with pytest.raises(ItmlabError, match=r"runs/one: .* — take a run of"):
         difficulty_history(SimpleNamespace(history=[{"kind": "epoch"}], directory="runs/one"))
