@@ -36,7 +36,8 @@ def format_number(value: float | None, decimals: int, *, signed: bool = False) -
     """
     if value is None or math.isnan(value):
         return ""
-    return f"{value:{'+' if signed else ''}.{decimals}f}".replace("-", "−")
+    rounded = round(value, decimals) + 0.0  # no negative zero
+    return f"{rounded:{'+' if signed else ''}.{decimals}f}".replace("-", "−")
 
 
 def format_interval(row: Mapping[str, Any], decimals: int, *, signed: bool = False) -> str:
@@ -159,8 +160,9 @@ class Ledger(Directive):
             printed, headroom = (format_number(row[key], decimals, signed=signed) for key in ("printed", "headroom"))
             how = "; ".join(row[key] for key in ("why not", "by", "command") if row[key])
             measured = f"{here} {row['unit']}" if here else ""
-            body.append([row["item"], row["claim"], row["kind"], printed, measured, headroom, row["verdict"], how])
-        return [make_table(header, body, "listed")]
+            kind = "own question" if row["kind"] == "own" else row["kind"]
+            body.append([row["item"], row["claim"], kind, printed, measured, headroom, row["verdict"], how])
+        return [make_table(*without_empty_columns(header, body), "listed")]
 
 
 class Items(Directive):
