@@ -245,7 +245,6 @@ def test_an_item_in_lines_and_in_html_with_its_words_escaped(tmp_path) -> None:
 
 def test_the_command_prints_an_item_and_writes_its_figure(tmp_path) -> None:
     from typer.testing import CliRunner
-
     from workshop.__main__ import app
 
     result = CliRunner().invoke(app, ["reproduce", "fne.table_3", "--out", str(tmp_path)])
