@@ -4,6 +4,7 @@ Nothing is executed and nothing is fetched, neither when the book is built nor w
 their committed outputs, figures are static pictures, formulas are MathML.
 """
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -22,7 +23,7 @@ extensions = [
     "pages",
     "tables",
 ]
-exclude_patterns = ["workshop", "_book", "_templates", "**/.ipynb_checkpoints", "reference/_templates"]
+exclude_patterns = ["workshop", "_book", "_templates", "**/.ipynb_checkpoints"]
 templates_path = ["_templates"]
 
 html_theme = "furo"
@@ -51,6 +52,7 @@ nb_mime_priority_overrides = [
 autodoc_typehints_format = "short"
 autodoc_member_order = "bysource"
 autosummary_generate = True
+shutil.rmtree(HERE / "reference" / "generated", ignore_errors=True)  # pages of modules that no longer exist
 autosummary_imported_members = True
 autosummary_ignore_module_all = False
 napoleon_numpy_docstring = False
