@@ -3,7 +3,7 @@
 import pytest
 
 from tests.browser.conftest import Lab
-from tests.browser.test_lab import PATIENCE, open_and_run, press, screenshot
+from tests.browser.test_lab import PATIENCE, choose_picture, open_and_run, press, screenshot
 from tests.browser.test_masking import annotations, wait_for_change
 
 pytestmark = pytest.mark.browser
@@ -12,9 +12,10 @@ CELL = """
 import torch
 import itmlab
 from workshop import analysis, explore
-from itmlab.models import CrossEncoderConfig, build_model
+from itmlab.models import build_model
 data = itmlab.load("scenes", images=30)
-cross_encoder = build_model(CrossEncoderConfig.tiny(visual="patches"), data.captions, seed=0).eval()
+config = itmlab.recipe("uniter").replace(model__visual="patches").model
+cross_encoder = build_model(config, data.captions, seed=0).eval()
 explore.explore_negatives(cross_encoder, data, generator="vse_c")
 """
 
@@ -30,7 +31,7 @@ def test_another_generator_another_temperature_and_another_picture_bring_other_n
     screenshot(page, "synthetic_tags")
     press(page, "τ", "ArrowLeft", 13)
     colder = wait_for_change(page, refilled)
-    press(page, "picture", "ArrowRight", 2)
+    choose_picture(page, 2)
     other = wait_for_change(page, colder)
     screenshot(page, "synthetic_other_picture")
     assert "the world says" in other and other != rules

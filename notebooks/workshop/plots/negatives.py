@@ -114,7 +114,7 @@ def _draw_rows(
             inks[head].append(MUTED)
     if not any(columns[likely]):
         del columns[likely]
-    widths = [1.4, 5.0] + [1.1] * (len(columns) - 3) + [1.5]
+    widths = [1.5, 5.0] + [1.4] * (len(columns) - 3) + [1.5]
     look = {"widths": widths, "inks": inks, "picture": starts, "beside": beside}
     return draw_table(columns, title=title, subtitle=subtitle, **look)
 

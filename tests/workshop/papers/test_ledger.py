@@ -121,8 +121,8 @@ def test_a_run_of_the_entry_answers_its_claim_and_fills_its_table() -> None:
 def test_a_claim_without_a_measurement_says_what_it_needs() -> None:
     (row,) = INVENTED.verdicts()
     assert row["verdict"] == "not run" and row["why not"] == "needs a GPU" and math.isnan(row["here"])
-    one = replace(INVENTED, rows={"theirs": "fne"}, averaged={"ours": "theirs"})
-    assert "two seeds" in one.verdicts(run_of(difference(1, 0, 2, "t2i R@1"), seeds=(0,)))[0]["why not"]
+    entry = replace(INVENTED, rows={"theirs": "fne"}, averaged={"ours": "theirs"})
+    assert "two seeds" in entry.verdicts(run_of(difference(1, 0, 2, "t2i R@1"), seeds=(0,)))[0]["why not"]
 
 
 @pytest.mark.parametrize(
@@ -180,10 +180,13 @@ def test_a_fresh_run_is_trained_judged_and_written(tmp_path, entry, data, capsys
 
 def test_rows_share_runs_and_pairs_of_seeds_are_averaged(tmp_path, entry, data) -> None:
     averaged = replace(entry, averaged={"two seeds": "1/4 of K"})
+    three = averaged.run(seeds=3, **options(data, tmp_path))
+    first, second, third = single = three.runs["1/4 of K"]
+    assert three.labels == ["1/4 of K", "4/4 of K", "two seeds"]
+    pairs = [[first, second], [second, third], [third, first]]
+    assert [pair.members for pair in three.runs["two seeds"]] == pairs
     two = averaged.run(seeds=2, **options(data, tmp_path))
-    single = two.runs["1/4 of K"]
-    assert two.labels == ["1/4 of K", "4/4 of K", "two seeds"]
-    assert [pair.runs for pair in two.runs["two seeds"]] == [single, single[::-1]]
+    assert two.labels == ["1/4 of K", "4/4 of K"], "both pairs of two seeds are the same"
     (alone,) = entry.runs(chosen=["1/4 of K"], seeds=1, **options(data, tmp_path))["1/4 of K"]
     assert alone.directory == single[0].directory, "some rows alone are the runs of all rows"
     for chosen in (["3/4 of K"], []):
@@ -245,7 +248,6 @@ def test_an_item_in_lines_and_in_html_with_its_words_escaped(tmp_path) -> None:
 
 def test_the_command_prints_an_item_and_writes_its_figure(tmp_path) -> None:
     from typer.testing import CliRunner
-
     from workshop.__main__ import app
 
     result = CliRunner().invoke(app, ["reproduce", "fne.table_3", "--out", str(tmp_path)])
