@@ -72,7 +72,7 @@ def draw_attention_maps(
 
 
 def painted(attention: "AttentionMap", outline: Bool[ndarray, "height width"] | None = None) -> Image.Image:
-    """Paint a word's map over its picture, with the border of what the word means, if given, as a white line."""
+    """Paint a word's map over its picture, with the border of the object as a white line."""
     overlaid = heat(attention.picture, attention.weights)
     return overlaid if outline is None else outlined(overlaid, outline, theme.PAPER, rim=True)
 
