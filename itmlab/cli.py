@@ -20,7 +20,7 @@ import typer
 
 from .data.faults import one_line
 from .errors import ItmlabError, printable
-from .storage import atomic_file, cache_directory, cores, refuse_foreign, unusable
+from .storage import atomic_file, cache_directory, cores, read_bytes, refuse_foreign, unusable
 
 app = typer.Typer(
     name="itmlab",
@@ -79,7 +79,8 @@ def load_data(
         if model is not None and not model.takes_pictures:
             chosen = {"regions": (settings and settings.regions) or True, **chosen}
     data = load(name, root, on_fault="skip" if skip_faults else "error", **chosen)
-    return data if split == "all" else data.split(split)
+    is_whole = split == "all" or (split == "train" and not data.splits)  # as in training
+    return data if is_whole else data.split(split)
 
 
 def suited(names: list[str], axes: dict[str, str | None], data: str, captions: Any, photos: bool = True) -> list[Any]:
@@ -92,13 +93,13 @@ def suited(names: list[str], axes: dict[str, str | None], data: str, captions: A
 
     chosen = {name: value for name, value in axes.items() if value is not None}
     if data != "scenes" and not chosen and captions.regions is None:
-        seen = photos and are_photographs(captions)
-        if seen and photos_installed():
-            print("photographs: on=photos (frozen encoders; --no-photos: from scratch)", flush=True)
+        by_encoders = photos and are_photographs(captions)
+        if by_encoders and photos_installed():
+            show("photographs: on=photos (frozen encoders; --no-photos: from scratch)")
             return [recipe(name, on="photos") for name in names]
-        if seen:
-            print(f"the pictures are photographs, for which frozen encoders are better ({PHOTOS})")
-        print("pictures that scenes has not drawn: start=scratch (random weights)", flush=True)
+        if by_encoders:
+            show(f"the pictures are photographs, for which frozen encoders are better ({PHOTOS})")
+        show("pictures that scenes has not drawn: start=scratch (random weights)")
         chosen = {"start": "scratch"}
     return [recipe(name, **chosen) for name in names]
 
@@ -171,7 +172,7 @@ def train(
     try:
         result = run_training(chosen, captions, run, resume=resume, max_steps=max_steps)
     except Interrupted as stop:
-        print(stop)
+        show(stop)
         raise typer.Exit(stop.exit_code) from None
     finally:
         if distributed.is_available() and distributed.is_initialized():
@@ -180,7 +181,7 @@ def train(
     words += [] if root is None else ["--root", str(root)]
     words += [word for text in option or [] for word in ("--option", text)] + ["--skip-faults"] * skip_faults
     command = shlex.join(["python", "-m", "itmlab", "evaluate", str(run), *words])
-    print(f"{run}: {progress_of(result)}{'' if chosen.towers else f' — next: {command}'}")
+    show(f"{run}: {progress_of(result)}{'' if chosen.towers else f' — next: {command}'}")
 
 
 def progress_of(run: Any) -> str:
@@ -215,20 +216,25 @@ def compare(
     """Train several recipes with several seeds and print a table: recall, differences, intervals."""
     from .train import compare as compare_recipes
     from .train import recipe as named_recipe
+    from .train.interruption import Interrupted
     from .train.named import COMPARED
 
     names, axes, changes = list(recipe or COMPARED), {"on": on, "start": start}, changes_of(change)
     usual = [named_recipe(name, **axes) for name in names]
-    read_by = next((each for each in usual if not each.model.takes_pictures), usual[0])
+    read_by = next((candidate for candidate in usual if not candidate.model.takes_pictures), usual[0])
     read_by = read_by.replace(**changes) if data == "scenes" else read_by
     captions = load_data(data, root, option, skip_faults, read_by=read_by)
-    compared = [each.replace(**changes) for each in suited(names, axes, data, captions, photos)]
+    compared = [candidate.replace(**changes) for candidate in suited(names, axes, data, captions, photos)]
     if captions.regions is None and not recipe:
-        blind = [each.name for each in compared if not each.model.takes_pictures]
-        compared = [each for each in compared if each.name not in blind]
+        blind = [candidate.name for candidate in compared if not candidate.model.takes_pictures]
+        compared = [candidate for candidate in compared if candidate.name not in blind]
         if blind:
-            print(f"left out: {', '.join(blind)}, as it reads regions and these data have none")
-    print(compare_recipes(compared, captions, seeds=seeds, folds=folds, run_root=out))
+            show(f"left out: {', '.join(blind)}, as it reads regions and these data have none")
+    try:
+        show(compare_recipes(compared, captions, seeds=seeds, folds=folds, run_root=out))
+    except Interrupted as stop:
+        show(stop)
+        raise typer.Exit(stop.exit_code) from None
 
 
 # Commands on a run: scores, answers, features, mined negatives.
@@ -242,21 +248,21 @@ def evaluate(
     k: Annotated[list[int], typer.Option("-k", help="-k 1 -k 5 for recall at 1 and 5.")] = (1, 5, 10),
     relevance: Annotated[str | None, typer.Option(help="cider or spice: also semantic recall (SR) and NCS.")] = None,
     truth: Annotated[bool, typer.Option("--truth", help="Also mAP@R against all that is true, and oracles.")] = False,
+    protocol: Annotated[
+        str, typer.Option(help="field, or corrected: captions that read the same are right.")
+    ] = "field",
     data: DataName = "scenes",
     root: DataRoot = None,
     option: DataOptions = None,
     skip_faults: SkipFaults = False,
 ) -> None:
     """Print recall in both directions, and the median and mean rank of the best positive, as JSON."""
-    from .train.run import cutoffs_told
-
     if relevance not in (None, "cider", "spice"):
         raise ItmlabError(f"no relevance {relevance!r}", where="--relevance", remedy="cider or spice")
     opened, captions = run_and_split(run, split, data, root, option, skip_faults)
-    more = "" if split == "all" else ", or rank more candidates: --split all"
-    with cutoffs_told(lambda ks: " ".join(f"-k {cutoff}" for cutoff in ks) + more):
-        scores = opened.evaluate(captions, split=None, folds=folds, ks=k, relevance=relevance, truth=truth)
-    print(json.dumps(scores, indent=2))
+    options = {"folds": folds, "ks": k, "relevance": relevance, "truth": truth, "protocol": protocol}
+    scores = opened.evaluate(captions, split=None, **options)
+    show(json.dumps(scores, indent=2))
 
 
 @app.command()
@@ -276,7 +282,7 @@ def search(
     answers = opened.search(Path(query) if picture else query, k=k, data=captions)
     count = f"{len(captions)} pictures" if answers.of == "images" else f"{len(captions.captions)} captions"
     among = f"all {count}" if split == "all" else f"the {count} of the split {split} (all: --split all)"
-    print(f"{answers}\nsearched among {among}")
+    show(f"{answers}\nsearched among {among}")
 
 
 @app.command()
@@ -295,7 +301,7 @@ def embed(
 
     opened, captions = run_and_split(run, split, data, root, option, skip_faults)
     counts = write_embeddings(opened, captions, out, force=force)
-    print(f"{out}: {counts[0]} images and {counts[1]} captions")
+    show(f"{out}: {counts[0]} images and {counts[1]} captions")
 
 
 @app.command()
@@ -306,10 +312,10 @@ def export(
 ) -> None:
     """Write a run without what only resuming needs, as those in itmlab/pretrained."""
     open_run(run).export(out, dtype=dtype)
-    print(out)
+    show(out)
 
 
-MINING = "number, skip, up_to, relative_margin, probability, prior"
+MINING = "number, skip, up_to, margin, relative_margin"
 
 
 @app.command()
@@ -329,8 +335,8 @@ def mine(
 
     opened, captions = run_and_split(run, split, data, root, option, skip_faults)
     mined = mine_negatives(opened, captions, **pairs(setting, "--set"))
-    print(mined)
-    print(mined.write(out, force=force))
+    show(mined)
+    show(mined.write(out, force=force))
 
 
 # Commands on captions: their scene graphs, and false sentences made from them.
@@ -361,22 +367,23 @@ def parse(
             tuples = sorted(graph.tuples(), key=lambda words: (len(words), words))  # objects, attributes, relations
             facts = ", ".join(f"({', '.join(words)})" for words in tuples)
             unread = ", ".join(unread_words(sentence))
-            print(f"{printable(sentence)}\n    {printable(facts) or 'no object'}")
+            show(f"{sentence}\n    {facts or 'no object'}")
             if unread:
-                print(f"    not English, left out: {printable(unread)}")
+                show(f"    not English, left out: {unread}")
         return
     with atomic_file(out) as written:
         for sentence, graph in zip(sentences, graphs, strict=True):
             row = {GRAPHS: 1, "caption": sentence, "graph": graph.to_dict()}
             written.write(json.dumps(row).encode() + b"\n")
-    print(f"{out}: {len(graphs)} graphs")
+    show(f"{out}: {len(graphs)} graphs")
 
 
 def read_lines(file: Path) -> list[str]:
     """Return the lines of a text file (- is standard input) that are not blank."""
+    content = sys.stdin.buffer.read() if str(file) == "-" else read_bytes(file, remedy="give a UTF-8 text file")
     try:
-        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
         raise ItmlabError(f"cannot be read: {error}", where=str(file), remedy="give a UTF-8 text file") from None
     return [line for line in text.splitlines() if line.strip()]
 
@@ -394,19 +401,19 @@ def negatives(
     seed: Annotated[int, typer.Option(help="Of the random draws.")] = 0,
     truth: Annotated[bool, typer.Option(help="Whether the world calls each true, where there is one (scenes).")] = True,
     force: Force = False,
-    split: SplitName = "all",
+    split: SplitName = "train",
     data: DataName = "scenes",
     root: DataRoot = None,
     option: DataOptions = None,
     skip_faults: SkipFaults = False,
 ) -> None:
-    """Write false sentences made from every caption, with what was changed, as extra negatives for training."""
+    """Write false sentences made from the captions of a split, as extra negatives for training."""
     from .train.negative_files import read_by, write_negatives
 
     reader = read_by(model or "tags") if model or generator == "tags" else None
     captions = load_data(data, root, option, skip_faults, read_by=reader, split=split)
     options = {"model": model, "options": pairs(setting, "--set"), "fluency": fluency, "seed": seed, "truth": truth}
-    print(write_negatives(captions, out, generator, force=force, progress=True, **options))
+    show(write_negatives(captions, out, generator, force=force, progress=True, **options))
 
 
 # What is installed, which device is used, what is missing and the command that installs it.
@@ -442,7 +449,7 @@ def doctor() -> None:
         findings["WordNet for SPICE"] = f"{synonyms.version} at {synonyms.directory}"
     width = max(map(len, findings))
     for part, finding in findings.items():
-        print(f"{part:<{width}}  {finding}")
+        show(f"{part:<{width}}  {finding}")
     if not is_complete:
         raise typer.Exit(1)
 
@@ -479,13 +486,38 @@ def run_commands(app: typer.Typer) -> None:
     warnings.formatwarning = lambda message, *_, **__: f"warning: {one_line(message, 1000)}\n"  # without its source
     if "--debug" in sys.argv[1:]:  # wherever it stands
         sys.argv = [sys.argv[0], "--debug", *(word for word in sys.argv[1:] if word != "--debug")]
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115 (a closed one is None)
     try:
-        app()
+        if sys.stdout is None:
+            raise ItmlabError("standard output is closed", remedy="send it to a file, or to /dev/null")
+        for stream in (sys.stdout, sys.stderr):
+            stream.reconfigure(errors="backslashreplace")  # for what an encoding such as latin-1 cannot write
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
     except (ItmlabError, OSError) as error:
         if os.environ.get("ITMLAB_DEBUG"):
             raise
+        if isinstance(error, OSError) and sys.stdout is not None:
+            _discard_output()
+        if isinstance(error, BrokenPipeError):  # as with `| head`
+            sys.exit(1)
         print(f"error: {error if isinstance(error, ItmlabError) else unusable(error)}", file=sys.stderr)
         sys.exit(2)
+
+
+def _discard_output() -> None:
+    """Send what is left of standard output to nowhere if it cannot be written, as Python would fail at its end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def show(result: Any) -> None:
+    """Print a result, with control characters escaped within its lines."""
+    print("\n".join(map(printable, str(result).split("\n"))), flush=True)
 
 
 def main() -> None:

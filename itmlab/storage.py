@@ -9,14 +9,16 @@ import logging
 import math
 import os
 import re
+import secrets
 import shutil
+import stat
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, TypeVar
+from typing import IO, Any, BinaryIO, Literal, TypeVar
 
 from .errors import ItmlabError, UnusablePath
 
@@ -107,20 +109,25 @@ def refuse_foreign_files(folder: str | Path, names: Sequence[str], mark: str, *,
 
 @contextmanager
 def atomic_file(path: str | Path) -> Iterator[BinaryIO]:
-    """Open a binary file that replaces `path` in one step when the block ends; an error leaves `path` unchanged."""
+    """Open a binary file that replaces `path` in one step when the block ends; an error leaves `path` unchanged.
+
+    A new file has the mode that the umask gives; one that is replaced keeps its mode.
+    """
     path = Path(path)
     with usable(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+        mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
+        temporary = path.parent / f".{path.name[:200]}.{secrets.token_hex(4)}.tmp"
         try:
-            with os.fdopen(handle, "wb") as file:
+            with open(temporary, "xb") as file:  # its mode follows the umask
+                if mode is not None:
+                    os.chmod(temporary, mode)
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-            os.chmod(temporary, 0o644)
             os.replace(temporary, path)
         except BaseException:
-            Path(temporary).unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
             raise
         sync_directory(path.parent)
 
@@ -135,6 +142,9 @@ def sync_directory(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+LARGEST_READ = 2**29  # bytes of a file that is read as a whole; COCO's largest JSON has 448 MB
 
 
 def write_bytes(path: str | Path, content: bytes) -> None:
@@ -156,10 +166,28 @@ def ordinary(path: str | Path, *, remedy: str | None = None) -> Path:
     return path
 
 
+def read_bytes(
+    path: str | Path, *, remedy: str | None = None, opened: Callable[[Path, str], IO[bytes]] = open
+) -> bytes:
+    """Return the content of a regular file. One that is missing, unreadable or too large is an ItmlabError.
+
+    Args:
+        path: the file.
+        remedy: what to do if it cannot be read.
+        opened: opens the file; `gzip.open` unpacks it.
+    """
+    with usable(path), opened(ordinary(path, remedy=remedy), "rb") as file:
+        too_large = os.path.getsize(path) > LARGEST_READ
+        content = b"" if too_large else file.read(LARGEST_READ + 1)
+    if too_large or len(content) > LARGEST_READ:
+        raise ItmlabError(f"more than {LARGEST_READ:,} bytes", where=str(path), remedy=remedy)
+    return content
+
+
 def read_json(path: str | Path, *, remedy: str | None = None) -> Any:
     """Read JSON from `path`; a missing, unreadable or malformed file is one ItmlabError with file and line."""
     try:
-        text = ordinary(path, remedy=remedy).read_bytes().decode("utf-8-sig")  # with or without byte order mark
+        text = read_bytes(path, remedy=remedy).decode("utf-8-sig")  # with or without byte order mark
         value = json.loads(text, parse_float=_finite, parse_constant=_finite)
         if _ESCAPED_SURROGATE.search(text):
             json.dumps(value, ensure_ascii=False).encode()
@@ -168,8 +196,6 @@ def read_json(path: str | Path, *, remedy: str | None = None) -> Any:
         raise
     except json.JSONDecodeError as error:
         raise ItmlabError(f"not JSON: {error.msg}", where=f"{path}:{error.lineno}", remedy=remedy) from None
-    except OSError as error:
-        raise unusable(error, path) from None
     except UnicodeDecodeError as error:
         message = f"not UTF-8 at byte {error.start}"
     except UnicodeEncodeError:
@@ -191,7 +217,7 @@ def _finite(token: str) -> float:
     return number
 
 
-def inside(root: str | Path, name: str) -> Path:
+def inside(root: str | Path, name: str, *, remedy: str = "use a path inside the root") -> Path:
     """Return the path of `name` under `root`; a name that leaves the root (also by a link) is an ItmlabError."""
     root = Path(root).resolve()
     try:
@@ -199,7 +225,9 @@ def inside(root: str | Path, name: str) -> Path:
     except (ValueError, RuntimeError):  # a NUL, half of a surrogate pair, a loop of links
         raise ItmlabError(f"{name!r} is not a file name", where=str(root)) from None
     if not path.is_relative_to(root):
-        raise ItmlabError(f"the path {name!r} leaves its root", where=str(root), remedy="use a path inside the root")
+        is_link = Path(os.path.normpath(root / name)).is_relative_to(root)
+        message = f"the path {name!r} {'is or contains a link that' if is_link else ''} leaves its root"
+        raise ItmlabError(message.replace("  ", " "), where=str(root), remedy=remedy)
     return path
 
 
@@ -240,12 +268,15 @@ def build_once(directory: Path, build: Callable[[Path], None]) -> Path:
     """
     import psutil
 
-    if directory.exists():
+    if os.access(directory, os.R_OK | os.X_OK):
         return directory
     try:
+        if os.path.lexists(directory):
+            raise PermissionError(errno.EACCES, "the folder may not be read", str(directory))
         directory.parent.mkdir(parents=True, exist_ok=True)
-        # the random part distinguishes threads, the number says whose it is
-        temporary = Path(tempfile.mkdtemp(dir=directory.parent, prefix=".", suffix=f".{os.getpid()}{BUILDING}"))
+        # the random part distinguishes threads, the number says which process builds
+        temporary = directory.parent / f".{secrets.token_hex(4)}.{os.getpid()}{BUILDING}"
+        temporary.mkdir()
     except OSError as error:
         _warn_not_cached(error)
         return build_once(Path(_private_folder().name) / directory.name, build)
@@ -255,7 +286,6 @@ def build_once(directory: Path, build: Callable[[Path], None]) -> Path:
             shutil.rmtree(leftover, ignore_errors=True)
     try:
         with usable(directory):
-            temporary.chmod(0o755)
             build(temporary)
         try:
             os.replace(temporary, directory)

@@ -1,10 +1,11 @@
-"""The commands on a small folder of pictures, and what is said when they cannot do what is asked."""
+"""The commands on a small folder of pictures, and their errors."""
 
 import json
-import shutil
+import os
 import subprocess
 import sys
 
+import datasets
 import numpy as np
 import pytest
 from PIL import Image
@@ -14,11 +15,11 @@ from typer.testing import CliRunner
 import itmlab
 from itmlab.cli import app, main
 from itmlab.data import load
+from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError
 from itmlab.synthesis import read_negatives
 from itmlab.text import SceneGraph
 from itmlab.train import train
-from itmlab.train.named import STAGES
 from itmlab.train.recipes import Recipe
 
 COLOURS = {"red": (200, 30, 30), "green": (30, 160, 60), "blue": (40, 60, 200), "yellow": (230, 210, 60)}
@@ -44,7 +45,7 @@ def trained(folder, tmp_path_factory):
     """A small run on these pictures."""
     run = tmp_path_factory.mktemp("runs") / "mine"
     sets = ["data.epochs=2", "data.batch_size=8", "data.warm_up_epochs=1", "memory.length=16", "model.image_layers=1"]
-    words = [word for one in sets for word in ("--set", one)]
+    words = [word for setting in sets for word in ("--set", setting)]
     result = command("train", run, "--recipe", "fne", *words, "--data", "folder", "--root", folder)
     assert result.exit_code == 0, result.output
     assert result.stdout.endswith(f" — next: python -m itmlab evaluate {run} --data folder --root {folder}\n")
@@ -69,19 +70,16 @@ def test_train_evaluate_and_search(folder, trained) -> None:
     captions = command("search", trained, folder / "images" / "3.png", "--picture", "--split", "all", *data).stdout
     assert captions.count("picture") + captions.count("it is") >= 5
     few = str(command("evaluate", trained, *data).exception)  # the usual cut-offs, for four pictures
-    assert few.endswith("choose k from 1 to 4: -k 1 -k 4, or rank more candidates: --split all")
+    assert "choose k from 1 to 4" in few
 
 
 def test_embed_writes_unit_features_with_their_ids(folder, trained, tmp_path) -> None:
     out, words = tmp_path / "features.safetensors", ("--data", "folder", "--root", folder)
     assert "4 images and 8 captions" in command("embed", trained, out, *words).stdout
     with safe_open(out, "pt") as file:
-        images = file.get_tensor("images")
-    ids = json.loads(out.with_suffix(".ids.json").read_text())
-    assert len(ids["images"]) == len(images) == 4 and len(ids["captions"]) == 8
+        images, about = file.get_tensor("images"), file.metadata()
+    assert len(json.loads(about["image_ids"])) == len(images) == 4 and len(json.loads(about["caption_ids"])) == 8
     assert images.norm(dim=1).sub(1).abs().max() < 1e-5
-    (tmp_path / "a.ids.json").write_text('{"mine": 1}')
-    assert "a.ids.json" in str(command("embed", trained, tmp_path / "a.safetensors", *words).exception)
 
 
 def test_export_leaves_a_smaller_run_that_scores_nearly_the_same(folder, trained, tmp_path) -> None:
@@ -109,8 +107,6 @@ def test_a_recipe_in_a_file_trains_like_a_named_one(folder, trained, tmp_path) -
         ("evaluate nowhere", "no pretrained run 'nowhere'"),
         ("evaluate fne --relevance meteor", "spice"),
         ("search fne dog --data folder --root /nonexistent", "nonexistent"),
-        ("pretrain oscar x", "there are detector"),
-        ("tour --only 99", "00_start_here"),
         ("parse", "--file"),
         ("parse --file nowhere.txt", "nowhere.txt"),
         ("parse dog --parser nothing_of_the_kind", "nothing_of_the_kind"),
@@ -132,7 +128,8 @@ def test_parse_prints_tuples_and_writes_whole_graphs(tmp_path) -> None:
     printed = command("parse", "A man rides a brown horse", "🙂").stdout
     assert "(horse, brown), (man, ride, horse)" in printed and "no object" in printed
     captions, out = tmp_path / "captions.txt", tmp_path / "graphs.jsonl"
-    captions.write_text("two dogs\n\na cat on a sofa\n", encoding="utf-8")
+    captions.write_text("two dogs \x1b[31m\u202e\n\na cat on a sofa\n", encoding="utf-8")
+    assert all(line.isprintable() for line in command("parse", "--file", captions).stdout.splitlines())
     assert "2 graphs" in command("parse", "--file", captions, "--out", out).stdout
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     assert ("cat", "on", "sofa") in SceneGraph.from_dict(rows[1]["graph"]).tuples()
@@ -147,8 +144,12 @@ def test_negatives_are_written_and_read_back(tmp_path) -> None:
         result = command("negatives", *words)
         assert result.exit_code == 0, result.output
         rows = read_negatives(out).of(data)
-        assert any(rows) and all(one.fluency > 1 for row in rows for one in row)
-        assert all(one.sentence != caption for caption, row in zip(data.captions, rows, strict=True) for one in row)
+        assert any(rows) and all(negative.fluency > 1 for row in rows for negative in row)
+        assert all(
+            negative.sentence != caption for caption, row in zip(data.captions, rows, strict=True) for negative in row
+        )
+        images = {image for image, row in zip(data.image_of_caption.tolist(), rows, strict=True) if row}
+        assert images <= {*data.splits["train"].tolist()}, "no test caption by default: issue 44, entry 13"
 
 
 @pytest.mark.parametrize(
@@ -180,14 +181,11 @@ def test_only_own_files_are_overwritten_unless_forced(folder, trained, tmp_path,
         "parse --file .",
         "export fne file",
         "train file/run --data folder --root FOLDER",
-        "figures",
-        "tour --profile nope",
     ],
 )
 def test_what_the_system_refuses_is_one_line_and_status_2(folder, tmp_path, monkeypatch, capsys, words) -> None:
     (tmp_path / "file").write_text("mine")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("ITMLAB_FIGURES", "file/figures")
     monkeypatch.setattr("sys.argv", ["itmlab", *words.replace("FOLDER", str(folder)).split()])
     with pytest.raises(SystemExit) as stopped:
         main()
@@ -196,25 +194,45 @@ def test_what_the_system_refuses_is_one_line_and_status_2(folder, tmp_path, monk
     assert (tmp_path / "file").read_text() == "mine"
 
 
-def test_errors_and_warnings_are_one_line_and_debug_shows_the_traceback(folder, tmp_path) -> None:
-    shutil.copytree(folder, tmp_path / "data")
-    shutil.copy(folder / "images" / "0.png", tmp_path / "data" / "images" / "unnamed.png")
-    options = {"capture_output": True, "text": True}
-    ours = [sys.executable, "-m", "itmlab"]
-    data = ["--data", "folder", "--root", tmp_path / "data", "--skip-faults", "--split", "all"]
-    warned = subprocess.run([*ours, "evaluate", "fne", "-k", "1", *data], **options)
-    assert warned.returncode == 0 and "warnings.warn" not in warned.stderr and "skipped 1 fault" in warned.stderr
-    plain = subprocess.run([*ours, "evaluate", "nowhere"], **options)
-    assert plain.returncode == 2 and plain.stderr.startswith("error: ") and plain.stderr.count("\n") == 1
-    assert "Traceback" in subprocess.run([*ours, "evaluate", "nowhere", "--debug"], **options).stderr
+PRINTING = r"""
+import os, sys, typer, warnings
+from itmlab.cli import ItmlabError, run_commands, show
+app = typer.Typer(pretty_exceptions_enable=False)
+@app.command()
+def lines(fail: bool = False, debug: bool = False):
+    os.environ.update({"ITMLAB_DEBUG": "1"} if debug else {})
+    [show("\u72ac \x1b[31m") for _ in range(5000)]
+    if fail:
+        warnings.warn("two\nlines")
+        raise ItmlabError("failed")
+run_commands(app)
+"""
 
 
-def test_pretraining_uniter_ends_with_what_it_sees(tmp_path, monkeypatch) -> None:
-    monkeypatch.setenv("ITMLAB_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setitem(STAGES["tiny"], "pretraining", (2e-3, 2, 8, 1))
-    result = command("pretrain", "uniter", tmp_path / "run", "--images", 40)
-    assert result.exit_code == 0 and result.output.count("right picture ") == 6, result.output
-    assert Recipe.load(tmp_path / "run" / "recipe.json").name == "uniter_pretraining"
+@pytest.mark.parametrize(
+    ("output", "code", "words"),
+    [
+        ("| cat", 0, ""),
+        ("| head -1", 1, ""),
+        ("--fail", 2, r"warning: two\nlines" + "\nerror: failed\n"),
+        ("--fail --debug", 1, r"warning: two\nlines" + "\nTraceback"),
+        ("> /dev/full", 2, "error: No space left"),
+        (">&-", 2, "error: standard output is closed"),
+        ("2>&- | cat", 0, ""),
+        ("2>&- > /dev/full", 2, ""),
+    ],
+)
+def test_output_in_any_encoding_full_or_closed_has_an_exit_code_and_no_traceback(tmp_path, output, code, words) -> None:
+    (tmp_path / "lines.py").write_text(PRINTING, encoding="utf-8")
+    line = f"set -o pipefail; '{sys.executable}' '{tmp_path}/lines.py' {output}"
+    environment = os.environ | {"PYTHONIOENCODING": "latin-1"}
+    done = subprocess.run(["bash", "-c", line], env=environment, capture_output=True, text=True)
+    assert done.returncode == code and done.stderr.startswith(words) and bool(done.stderr) == bool(words)
+    assert "Traceback" not in done.stderr or "--debug" in output
+    assert set(done.stdout.splitlines()) <= {r"\u72ac \x1b[31m"}
+
+
+PARTS = ("name", "image_ids", "captions", "caption_ids", "image_of_caption", "splits")
 
 
 @pytest.fixture(scope="module")
@@ -232,7 +250,7 @@ def photographs(tmp_path_factory):
     return root
 
 
-def test_a_folder_of_photographs_is_read_by_frozen_encoders(photographs, tmp_path, monkeypatch) -> None:
+def test_photographs_from_any_source_are_read_by_frozen_encoders(photographs, tmp_path, monkeypatch) -> None:
     from itmlab.cli import suited
     from itmlab.models import photographs as module
 
@@ -245,7 +263,15 @@ def test_a_folder_of_photographs_is_read_by_frozen_encoders(photographs, tmp_pat
     assert suited(["fne"], {}, "scenes", pictures) == [itmlab.recipe("fne")]
     assert suited(["fne"], {"on": "regions"}, "folder", pictures) == [itmlab.recipe("fne", on="regions")]
     assert suited(["fne"], {}, "folder", pictures, photos=False) == fresh
-    assert suited(["fne"], {}, "hub", pictures) == [itmlab.recipe("fne", on="photos")]
+    (tmp_path / "images").symlink_to(photographs / "images")
+    rows = [{"filename": name, "sentences": [{"raw": "a dog"}]} for name in pictures.image_ids]
+    (tmp_path / "dataset_coco.json").write_text(json.dumps({"images": rows}))
+    cells = {"image": [str(photographs / "images" / name) for name in pictures.image_ids], "caption": pictures.captions}
+    table = datasets.Dataset.from_dict(cells).cast_column("image", datasets.Image())
+    in_memory = CaptionSet(**{name: getattr(pictures, name) for name in PARTS}, images=list(pictures.images))
+    karpathy = load("coco", tmp_path, images=photographs / "images")
+    for name, data in {"coco": karpathy, "hub": load("hub", dataset=table), "mine": in_memory}.items():
+        assert suited(["fne"], {}, name, data) == [itmlab.recipe("fne", on="photos")]
     monkeypatch.setattr(module, "find_spec", lambda name: None)  # without the extra
     assert suited(["fne"], {}, "folder", pictures) == fresh
 

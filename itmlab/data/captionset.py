@@ -1,7 +1,6 @@
 """`CaptionSet`: the form of all data, images with their captions and splits, and the truth where it is known."""
 
 import copy
-import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -12,9 +11,11 @@ from jaxtyping import Bool, Int64
 from PIL import Image
 from torch import Tensor
 
-from ..errors import ItmlabError
+from ..errors import ItmlabError, printable
+from ..session import usual_defaults
 from .faults import Fault, one_line
-from .pictures import view
+from .identity import content_groups, digest_of, digests, numbered
+from .pictures import NoPictures, view
 
 LARGEST_MASK = 4 * 2**30  # bytes of `positives`: one byte a pair
 
@@ -46,6 +47,7 @@ class CaptionSet:
     (['blue'], [['blue'], ['red', 'a red one']])
     """
 
+    @usual_defaults()
     def __init__(
         self,
         *,
@@ -65,6 +67,7 @@ class CaptionSet:
         self.image_of_caption = torch.as_tensor(image_of_caption, dtype=torch.int64)
         self.splits = {key: torch.as_tensor(indices, dtype=torch.int64) for key, indices in splits.items()}
         self.skipped = list(skipped)
+        self._identity: dict[torch.device, list[Tensor]] = {}
         self._check()
 
     def _check(self) -> None:
@@ -88,13 +91,18 @@ class CaptionSet:
         if len(indices) and not 0 <= int(indices.min()) <= int(indices.max()) < len(self):
             raise ItmlabError(f"{subject} images outside 0…{len(self) - 1}", where=self.name)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The state of copies, which compute their own identity: they may get other regions or splits."""
+        computed = ("fingerprint", "image_groups", "caption_groups")
+        return {name: value for name, value in vars(self).items() if name not in computed} | {"_identity": {}}
+
     def __len__(self) -> int:
         """The number of images."""
         return len(self.image_ids)
 
     def __repr__(self) -> str:
         splits = ", ".join(f"{name} {len(indices)}" for name, indices in self.splits.items())
-        return f"CaptionSet({self.name}: {len(self)} images, {len(self.captions)} captions; {splits})"
+        return printable(f"CaptionSet({self.name}: {len(self)} images, {len(self.captions)} captions; {splits})")
 
     @cached_property
     def captions_of_image(self) -> list[Int64[Tensor, "n"]]:
@@ -110,14 +118,80 @@ class CaptionSet:
 
     @property
     def positives(self) -> Bool[Tensor, "image caption"]:
-        """True where the caption was written for the image. More than 4 GB of pairs is an ItmlabError."""
-        if len(self) * len(self.captions) > LARGEST_MASK:
+        """True where the caption was written for the image, or for another image of the same content.
+
+        More than 4 GB of pairs is an ItmlabError.
+        """
+        self._check_mask(len(self), len(self.captions))
+        return self.image_groups[:, None] == self.image_groups[self.image_of_caption]
+
+    def matches(
+        self, images: Int64[Tensor, "n"] | None = None, captions: Int64[Tensor, "m"] | None = None
+    ) -> Bool[Tensor, "n m"]:
+        """Return whether each of these captions belongs to each of these images.
+
+        These are `positives`, and captions that are equal word for word to a caption of the image.
+
+        Args:
+            images: indices of images, on any device; all by default.
+            captions: indices of captions; all by default.
+        """
+        device = next((indices.device for indices in (images, captions) if indices is not None), torch.device("cpu"))
+        if device not in self._identity:
+            self._identity[device] = [table.to(device) for table in self._identity_tables()]
+        groups, owners, texts, shared = self._identity[device]
+        if images is not None:
+            groups = groups[images]
+        if captions is not None:
+            owners, texts = owners[captions], texts[captions]
+        self._check_mask(len(groups), len(owners))
+        mask = groups[:, None] == owners
+        for column in shared[groups].unbind(dim=1):
+            mask |= column[:, None] == texts
+        return mask
+
+    @usual_defaults()
+    def _identity_tables(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Return the group of each image, of each caption's image and of each caption, and what groups share.
+
+        The last table has a row for each group of images: the groups of its captions that other images have too, and
+        then -1.
+        """
+        groups, texts = self.image_groups, self.caption_groups
+        owners = groups[self.image_of_caption]
+        count, text_count = (len(numbers.unique()) for numbers in (groups, texts))
+        pairs = (owners * text_count + texts).unique()
+        is_shared = torch.bincount(pairs % max(text_count, 1), minlength=1)[pairs % max(text_count, 1)] > 1
+        owner, text = pairs[is_shared] // text_count, pairs[is_shared] % text_count
+        slot = torch.arange(len(owner)) - torch.searchsorted(owner, owner)
+        shared = torch.full((count, int(slot.max()) + 1 if len(slot) else 0), -1)
+        shared[owner, slot] = text
+        return groups, owners, texts, shared
+
+    @cached_property
+    def image_groups(self) -> Int64[Tensor, "image"]:
+        """A number for each image, in order of first occurrence: images of equal content have the same number.
+
+        The content is the bytes of the picture, or the features of a set without pictures.
+        """
+        without_pictures = isinstance(self.images, NoPictures) and self.regions is not None
+        return content_groups(self.regions if without_pictures else self.images)
+
+    @cached_property
+    def caption_groups(self) -> Int64[Tensor, "caption"]:
+        """A number for each caption, in order of first occurrence: captions equal word for word have the same number.
+
+        Capital letters and blanks do not count.
+        """
+        return numbered([" ".join(caption.casefold().split()) for caption in self.captions])
+
+    def _check_mask(self, images: int, captions: int) -> None:
+        if images * captions > LARGEST_MASK:
             raise ItmlabError(
-                f"the mask of {len(self)} images × {len(self.captions)} captions would take more than 4 GB",
+                f"the mask of {images} images × {captions} captions would take more than 4 GB",
                 where=self.name,
                 remedy="take a split or select(…)",
             )
-        return torch.arange(len(self))[:, None] == self.image_of_caption[None, :]
 
     def split(self, name: str) -> "CaptionSet":
         """Return the images of one split with their captions, renumbered. An unknown name is an ItmlabError."""
@@ -126,6 +200,7 @@ class CaptionSet:
             raise ItmlabError(f"there is no split {name!r}", where=self.name, remedy=f"the splits are: {known}")
         return self.select(self.splits[name])
 
+    @usual_defaults()
     def select(self, image_indices: Int64[Tensor, "n"] | Sequence[int]) -> "CaptionSet":
         """Return these images in this order with their captions, renumbered; splits, world and regions follow."""
         chosen = torch.as_tensor(image_indices, dtype=torch.int64)
@@ -149,6 +224,7 @@ class CaptionSet:
             skipped=self.skipped,
         )
 
+    @usual_defaults()
     def reduced(self, share: float, seed: int = 0) -> "CaptionSet":
         """Return a set with only a share of the training images (of all images if there are no splits).
 
@@ -176,15 +252,14 @@ class CaptionSet:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of ids, captions, pairs and the sizes in bytes of the pictures; the same on every machine."""
-        digest = hashlib.sha256()
-        sizes = [str(size) for size in getattr(self.images, "sizes", [])]
-        for part in (self.image_ids, self.captions, self.caption_ids, self.image_of_caption.tolist(), sizes):
-            for item in part:
-                encoded = str(item).encode("utf-8", errors="surrogatepass")
-                digest.update(len(encoded).to_bytes(8, "little") + encoded)
-            digest.update(b"\xff" * 8)  # the end of a part: no length has these bytes
-        return digest.hexdigest()
+        """A hash of the content: ids, captions, pairs, splits, pictures and features.
+
+        Caches, indices and run directories recognise data by it.
+        """
+        pairs = [self.image_ids, self.captions, self.caption_ids, self.image_of_caption.tolist()]
+        splits = [(name, self.splits[name].tolist()) for name in sorted(self.splits)]
+        features = [] if self.regions is None else digests(self.regions)
+        return digest_of([*pairs, splits, digests(self.images), features]).hex()
 
 
 def reduced_rows(count: int, share: float, seed: int = 0) -> Int64[Tensor, "n"]:

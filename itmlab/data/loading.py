@@ -67,21 +67,24 @@ def load(
     Traceback (most recent call last):
     itmlab.errors.ItmlabError: flickr30k: no root was given — give root=, the folder with dataset_flickr30k.json ...
     """
-    if isinstance(name, str) and name in READERS:
-        data = _read(name, root, Faults(name, on_fault=on_fault, source=str(root)), options)
-    else:
-        data = _made(name, root, options)
-    if train_share != 1:
-        data = data.reduced(train_share, share_seed)
-    return data if split is None else data.split(split)
+    from ..session import usual_defaults
+
+    with usual_defaults():
+        if isinstance(name, str) and name in READERS:
+            data = _read(name, root, Faults(name, on_fault=on_fault, source=str(root)), options)
+        else:
+            data = _made(name, root, options)
+        if train_share != 1:
+            data = data.reduced(train_share, share_seed)
+        return data if split is None else data.split(split)
 
 
 def _read(name: str, root: str | Path | None, faults: Faults, options: dict[str, Any]) -> "CaptionSet":
     """Read a data set from its files, or from the `datasets` library with the option `dataset`."""
-    from . import readers
+    from . import hub, readers
 
     from_hub = name == "hub" or options.get("dataset") is not None
-    reader = readers.read_hub if from_hub else getattr(readers, READERS[name])
+    reader = hub.read_hub if from_hub else getattr(readers, READERS[name])
     _check_options(name, reader, options, *SHARED_OPTIONS, "dataset")
     if not from_hub and (root is None or not Path(root).exists()):
         message = "no root was given" if root is None else f"there is no {str(root)!r}"

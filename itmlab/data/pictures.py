@@ -5,7 +5,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,9 @@ import numpy as np
 from PIL import Image, ImageOps
 
 from ..errors import ItmlabError
+from ..storage import inside
 from .faults import one_line
+from .identity import digest_of, file_digest
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -145,11 +147,14 @@ class Pictures(Sequence[Image.Image]):
         table: the data set; `table[column]` has the feature `datasets.Image(decode=False)`.
         column: the column of pictures.
         rows: the rows to take, in this order; all of them by default.
+        root: the folder that the paths in the column belong to, and may not leave.
     """
 
-    def __init__(self, table: "Dataset", column: str = "image", *, rows: Sequence[int] | None = None):
+    def __init__(
+        self, table: "Dataset", column: str = "image", *, rows: Sequence[int] | None = None, root: Path | None = None
+    ):
         self._table = table.select_columns([column])
-        self._column = column
+        self._column, self._root = column, root
         self._rows = list(range(len(table)) if rows is None else rows)
 
     @classmethod
@@ -165,30 +170,67 @@ class Pictures(Sequence[Image.Image]):
         return len(self._rows)
 
     def __getitem__(self, index: int) -> Image.Image:
-        cell = self.cell(index)
-        if cell["bytes"] is None:
-            return read_image(cell["path"])
-        return read_image(cell["bytes"], where=cell["path"] or f"row {self._rows[index]} of column {self._column!r}")
+        source, where = self.source(index)
+        return read_image(source, where=where)
 
-    def cell(self, index: int) -> dict[str, bytes | str | None]:
-        """Return a picture as stored: {"bytes", "path"}, where one may be None."""
-        return self._table[int(self._rows[index])][self._column]
+    def check(self, index: int, *, decode: bool = False) -> None:
+        """Raise an ItmlabError unless the picture is there and sound, see `check_image`."""
+        source, where = self.source(index)
+        check_image(source, where=where, decode=decode)
+
+    def source(self, index: int) -> tuple[Source, str]:
+        """Return the path or the bytes of a picture, and how error messages name it."""
+        cell = self._table[int(self._rows[index])][self._column]
+        source = self._source(cell)
+        if source is None:
+            raise ItmlabError("captions without an image")
+        return source, one_line(cell["path"] or f"row {self._rows[index]} of column {self._column!r}")
+
+    def _source(self, cell: dict[str, bytes | str | None] | None) -> Source | None:
+        if cell is None or cell["bytes"] is not None:
+            return cell and cell["bytes"]
+        if cell["path"] is None or self._root is None:
+            return cell["path"]
+        return inside(self._root, cell["path"], remedy="copy the file into the folder of the table")
 
     def select(self, indices: Sequence[int]) -> "Pictures":
         """Return these pictures in this order, still encoded."""
-        return Pictures(self._table, self._column, rows=[self._rows[i] for i in indices])
+        return Pictures(self._table, self._column, rows=[self._rows[i] for i in indices], root=self._root)
 
-    @cached_property
+    def _each(self, function: Callable[[Source | None], Any]) -> list[Any]:
+        """Return what a function of the path or the bytes returns for each picture; it runs in threads."""
+
+        def result(cell: dict[str, bytes | str | None] | None) -> Any:
+            try:
+                return function(self._source(cell))
+            except ItmlabError:  # a path that leaves the root
+                return function(None)
+
+        table, results = self._table.with_format("arrow"), []
+        with ThreadPoolExecutor() as threads:
+            for start in range(0, len(self), CELLS_AT_ONCE):
+                cells = table[self._rows[start : start + CELLS_AT_ONCE]][self._column].to_pylist()
+                results += threads.map(result, cells)
+        return results
+
+    def digests(self) -> list[bytes]:
+        """Return a digest of each encoded picture. A file that is missing is known by its path."""
+
+        def digest(source: Source | None) -> bytes:
+            is_file = isinstance(source, str | os.PathLike) and os.path.isfile(source)
+            return file_digest(source) if is_file else digest_of(source)
+
+        return self._each(digest)
+
     def sizes(self) -> list[int]:
-        """The size in bytes of each encoded picture, which tells two sources with the same ids apart."""
-        from pyarrow.compute import binary_length, struct_field
+        """Return the size in bytes of each encoded picture, 0 for those that are missing."""
 
-        table, lengths, paths = self._table.with_format("arrow"), [], []
-        for start in range(0, len(table), CELLS_AT_ONCE):  # Arrow counts the bytes without copying them
-            for cells in table[start : start + CELLS_AT_ONCE][self._column].chunks:
-                lengths += binary_length(struct_field(cells, "bytes")).to_pylist()
-                paths += struct_field(cells, "path").to_pylist()
-        return [os.stat(paths[row]).st_size if lengths[row] is None else lengths[row] for row in self._rows]
+        def size(source: Source | None) -> int:
+            if isinstance(source, bytes):
+                return len(source)
+            return os.path.getsize(source) if source is not None and os.path.isfile(source) else 0
+
+        return self._each(size)
 
 
 class NoPictures(Sequence[Image.Image]):
@@ -202,6 +244,10 @@ class NoPictures(Sequence[Image.Image]):
 
     def __getitem__(self, index: int) -> Image.Image:
         raise ItmlabError(self._why, remedy=self._remedy)
+
+    def digests(self) -> list[bytes]:
+        """Return different digests: pictures that are missing are not known to be equal."""
+        return [digest_of(index) for index in range(self._count)]
 
     def select(self, indices: Sequence[int]) -> "NoPictures":
         """Return as many missing pictures as there are `indices`."""

@@ -1,4 +1,4 @@
-"""Readers of the published formats: a folder with a table of captions, Karpathy's and COCO's JSON, `datasets`, regions.
+"""Readers of the published formats: a folder with a table of captions, Karpathy's and COCO's JSON, region features.
 
 A reader returns `Files`: an `Entry` per image, and how their pictures are checked and opened. `assemble` checks ids,
 captions, splits and pictures of all of them, and raises every fault at once, with file and row. For a format of your
@@ -7,12 +7,14 @@ own, write a function that returns a `CaptionSet`, and pass it to `itmlab.load`.
 
 import json
 import re
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial, reduce
 from os.path import normpath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from unicodedata import normalize
 
 from PIL import Image
 
@@ -20,17 +22,14 @@ from ..errors import ItmlabError
 from ..storage import inside, read_json
 from .captionset import CaptionSet, proportional_splits
 from .faults import Faults, one_line
-from .pictures import NoPictures, Pictures, are_few, check_image, check_pictures, faults_of
+from .identity import content_groups, file_version
+from .pictures import NoPictures, Pictures, are_few, check_pictures, faults_of
 from .regions import ArrayRow, Regions, read_npy, read_npz
 from .tables import SUFFIXES, read_rows, read_text, wrong_caption
-
-if TYPE_CHECKING:
-    from datasets import Dataset, DatasetDict
 
 SPLIT_NAMES = {"train": "train", "training": "train", "val": "val", "validation": "val", "valid": "val", "dev": "val"}
 SPLIT_NAMES |= {"test": "test", "testing": "test"}
 IMAGE_COLUMNS = ("image", "file_name", "filename", "image_id")
-CAPTION_COLUMNS = ("captions", "caption", "sentences", "sentence", "raw", "texts", "text")  # of hub data sets
 PICTURE_SUFFIXES = {".jpg", ".jpeg", ".png", ".apng", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".jp2", ".avif"}
 
 
@@ -54,6 +53,7 @@ class Entry:
         source: what the reader finds the picture by (a path, a row number); None if a fault of it is already recorded.
         captions: its captions.
         split: the name of its split, if the file states one.
+        has_own_id: whether the file states the id; images with own ids stay apart, even with the same picture.
     """
 
     file: str
@@ -62,6 +62,7 @@ class Entry:
     source: Any = None
     captions: list[Caption] = field(default_factory=list)
     split: str | None = None
+    has_own_id: bool = False
 
 
 @dataclass
@@ -106,6 +107,7 @@ def assemble(
     skipped = faults.settle(kept=len(usable))
     if not usable:
         raise ItmlabError("there are no images in it", where=faults.name)
+    usable = _one_per_picture(usable, files.pictures([entry.source for entry in usable]), faults.name)
     sources = [entry.source for entry in usable]
     return CaptionSet(
         name=faults.name,
@@ -118,6 +120,31 @@ def assemble(
         regions=files.regions(sources),
         skipped=skipped,
     )
+
+
+def _one_per_picture(entries: list[Entry], pictures: Sequence[Image.Image], name: str) -> list[Entry]:
+    """Return the entries with those joined that have the same picture and split. A warning names what was found.
+
+    Entries with ids of their own stay apart.
+    """
+    first: dict[tuple[int, str | None, str | None], Entry] = {}
+    apart: dict[int, Entry] = {}
+    joined = pairs = 0
+    for entry, group in zip(entries, content_groups(pictures).tolist(), strict=True):
+        key = group, entry.split, entry.image_id if entry.has_own_id else None
+        if first.setdefault(key, entry) is not entry:
+            first[key].captions += entry.captions
+            joined += 1
+        elif (other := apart.setdefault(group, entry)) is not entry:
+            pairs += 1
+            example = f"{other.file}:{other.row} and {entry.file}:{entry.row}"
+    if joined:
+        message = f"{name}: {joined} rows repeat the picture of another row, whose image has their captions too"
+        warnings.warn(one_line(message), stacklevel=2)
+    if pairs:
+        message = f"{name}: {pairs} pictures occur under several ids or in several splits and stay apart ({example})"
+        warnings.warn(one_line(f"{message}; their captions count as positives of each of them"), stacklevel=2)
+    return list(first.values())
 
 
 def unchecked(sources: Sequence[Any]) -> list[None]:
@@ -190,7 +217,7 @@ def read_folder(
     table = Path(captions) if captions is not None else _table(root)
     if table is None:
         remedy = "write one with the columns image and caption, or name it with captions="
-        raise ItmlabError("there is no captions.jsonl or captions.csv", where=str(root), remedy=remedy)
+        raise ItmlabError("neither captions.jsonl nor captions.csv is there", where=str(root), remedy=remedy)
     folder = _folder(root, images, ("images",))
     entries = read_captions(table, faults, partial(locate, folder))
     named = {entry.source for entry in entries}
@@ -236,7 +263,8 @@ def read_captions(path: Path, faults: Faults, find: Callable[[str], Any]) -> lis
     for number, row in read_rows(path, faults):
         with faults.noting(path, number):
             image, entry = _table_row(path, number, row)
-            first = entries.setdefault(normpath(image), entry)  # "./a.png" is "a.png"
+            name = normalize("NFC", normpath(image))  # "./a.png" is "a.png"
+            first = entries.setdefault(name, entry)
             if first is entry:
                 entry.source = find(image)
             elif row.get("image_id") not in (None, "", first.image_id) or entry.split != first.split:
@@ -270,7 +298,8 @@ def _table_row(path: Path, number: int, row: dict[str, Any]) -> tuple[str, Entry
     captions = [Caption(text, _text(name), number) for text, name in zip(texts, ids, strict=True)]
     image_id = str(image) if row.get("image_id") in (None, "") else str(row["image_id"])
     split = (_text(row.get("split")) or "").strip() or None
-    return str(image), Entry(str(path), number, image_id, captions=captions, split=split)
+    has_own_id = image_id != str(image)
+    return str(image), Entry(str(path), number, image_id, captions=captions, split=split, has_own_id=has_own_id)
 
 
 def _json_list(value: Any, column: str) -> list[Any]:
@@ -300,20 +329,40 @@ def _folder(root: Path, images: str | Path | None, names: Sequence[str]) -> Path
         return Path(images)
     name = next((name for name in names if (root / name).is_dir()), None)
     if name is None:
-        message = f"there is no folder of pictures ({' or '.join(names)})"
+        message = f"no folder of pictures ({' or '.join(names)})"
         raise ItmlabError(message, where=str(root), remedy="name it with images=")
-    return inside(root, name)
+    return inside(root, name, remedy="name the folder of the pictures with images=")
 
 
 def locate(folder: Path, name: Any) -> Path:
-    """Return the file `name` in `folder`; not a file's name, or one that leads out of the folder, is an ItmlabError."""
+    """Return the file `name` in `folder`; not a file's name, or one that leads out of the folder, is an ItmlabError.
+
+    A name is also found if the disk has it in another Unicode form: "é" as one character or as two.
+    """
     usable = isinstance(name, str) and name.strip() and not re.search("[\0\ud800-\udfff]", name)
     if not usable:
         raise ItmlabError(f"not the name of a file: {one_line(repr(name), 80)}", where=str(folder))
     try:
-        return inside(folder, name)
+        path = inside(folder, name, remedy="copy the file into the folder, or name the folder that has it with images=")
+        if path.exists() or name.isascii():
+            return path
+        parts = path.relative_to(folder.resolve()).parts
+        return inside(folder, str(reduce(_with_part, parts, folder.resolve())))
     except (OSError, RuntimeError) as error:  # a name too long, a loop of links
+        if isinstance(error, ItmlabError):
+            raise
         raise ItmlabError(f"cannot be opened ({one_line(error, 120)})", where=str(folder)) from None
+
+
+def _with_part(folder: Path, part: str) -> Path:
+    """Return the path of a file or folder in `folder`, by its name in any Unicode form."""
+    entries = _entries_by_form(folder, file_version(folder)) if folder.is_dir() else {}
+    return entries.get(normalize("NFC", part), folder / part)
+
+
+@lru_cache(maxsize=64)
+def _entries_by_form(folder: Path, version: tuple[int, ...]) -> dict[str, Path]:
+    return {normalize("NFC", entry.name): entry for entry in folder.iterdir()}
 
 
 # Flickr30K and MS-COCO: one JSON file with captions and splits (Karpathy and Fei-Fei, 2015, Sec. 4), or COCO's own
@@ -380,7 +429,7 @@ def _karpathy_entries(path: Path, content: Any, folder: Path, faults: Faults) ->
             faults.add(path, place, f"captions missing: no list 'sentences' for {name!r}")
             continue
         split = "train" if row.get("split") == "restval" else _text(row.get("split"))
-        entry = Entry(str(path), place, str(row.get("cocoid", name)), split=split)
+        entry = Entry(str(path), place, str(row.get("cocoid", name)), split=split, has_own_id=True)
         for index, sentence in enumerate(sentences):
             sentence = sentence if isinstance(sentence, dict) else {}
             caption = Caption(sentence.get("raw"), _text(sentence.get("sentid")), f"{place}.sentences[{index}]")
@@ -399,7 +448,7 @@ def _coco_entries(path: Path, content: Any, folder: Path, faults: Faults, split:
         if not isinstance(row, dict) or not isinstance(row.get("id"), int | str) or "file_name" not in row:
             faults.add(path, place, "malformed row: no 'id' or no 'file_name'")
             continue
-        entries.append(Entry(str(path), place, str(row["id"]), split=split))
+        entries.append(Entry(str(path), place, str(row["id"]), split=split, has_own_id=True))
         with faults.noting(path, place):
             entries[-1].source = locate(folder, row["file_name"])
     by_id = {entry.image_id: entry for entry in reversed(entries)}
@@ -412,139 +461,6 @@ def _coco_entries(path: Path, content: Any, folder: Path, faults: Faults, split:
         else:
             by_id[str(row["image_id"])].captions.append(Caption(row.get("caption"), _text(row.get("id")), place))
     return entries
-
-
-# The `datasets` library: a data set in memory, saved to disk, in local files, or a name on the hub.
-
-
-def read_hub(
-    root: str | Path | None,
-    faults: Faults,
-    *,
-    dataset: Any = None,
-    split_column: str | None = None,
-    image_id_column: str | None = None,
-) -> Files:
-    """Read a data set of the `datasets` library. Code that comes with a data set is never run.
-
-    A row is an image with one caption or a list of them (texts, or records with "raw", "caption" or "text"). The column
-    of pictures is found by its type or is "image", that of captions by its usual names (`CAPTION_COLUMNS`); rename
-    others with `dataset.rename_column`. Rows are numbered from 0 within their split.
-
-    Args:
-        root: a path or a name on the hub.
-        faults: collects what is wrong.
-        dataset: a Dataset, a DatasetDict, a path or a name, instead of `root`.
-        split_column: the column of splits.
-        image_id_column: rows with the same id add their captions to the image of the first.
-    """
-    source = root if dataset is None else dataset
-    if source is None:
-        raise ItmlabError("no data set was named", where=faults.name, remedy="give dataset= (an object, path or name)")
-    table, places, image_column = _hub_table(_hub_data(source))
-    folder = Path(source) if isinstance(source, str | Path) and Path(source).exists() else None
-
-    def cells(column: str | None) -> list[Any]:
-        if column is None:
-            return [None] * len(table)
-        _check_column(table, column)
-        try:
-            return list(table[column])
-        except Exception as error:  # Arrow does not check texts before they are read
-            message = f"the column {column!r} cannot be read ({one_line(error, 120)})"
-            raise ItmlabError(message, where=faults.name) from None
-
-    captions = cells(next((name for name in CAPTION_COLUMNS if name in table.column_names), "caption"))
-    splits, ids = cells(split_column), cells(image_id_column)
-    entries: dict[str, Entry] = {}
-    for index, (part, row) in enumerate(places):
-        file = faults.name if part is None else f"{faults.name}/{part}"
-        image_id = f"{part or 'row'}/{row}" if ids[index] is None else str(ids[index])
-        split = part if splits[index] is None else str(splits[index])
-        entry = entries.setdefault(image_id, Entry(file, row, image_id, source=index, split=split))
-        if entry.split == split:
-            entry.captions += [Caption(text, row=row) for text in _cell_texts(captions[index])]
-        else:
-            faults.add(file, row, f"the image {image_id!r} is in the split {entry.split!r} by row {entry.row}")
-    pictures = Pictures(table, image_column)
-
-    def check(rows: list[int]) -> list[str | None]:
-        return faults_of(rows, lambda row: _check_cell(pictures.cell(row), folder, are_few(rows)))
-
-    return Files(list(entries.values()), pictures.select, check)
-
-
-def _hub_data(source: Any) -> "Dataset | DatasetDict":
-    import datasets
-
-    if isinstance(source, datasets.Dataset | datasets.DatasetDict):
-        return source
-    if not isinstance(source, str | Path):
-        message = f"a {type(source).__name__} is not a data set that can be indexed"
-        raise ItmlabError(message, remedy="give a Dataset, a path or a name")
-    path = Path(source)
-    try:
-        if (path / "dataset_dict.json").is_file() or (path / "state.json").is_file():
-            return datasets.load_from_disk(str(path))
-        if path.is_file():
-            return datasets.load_dataset(str(path.parent), data_files=path.name)
-        return datasets.load_dataset(str(source))
-    except Exception as error:  # networks, archives and parsers fail with many types
-        message = f"cannot be read as a data set ({one_line(error, 200)})"
-        remedy = "check the path or name, and that the hub can be reached"
-        raise ItmlabError(message, where=one_line(source), remedy=remedy) from None
-
-
-def _hub_table(data: "Dataset | DatasetDict") -> tuple["Dataset", list[tuple[str | None, int]], str]:
-    """Return all splits as one table with undecoded pictures, the (split, row) of its rows, and the image column."""
-    import datasets
-
-    if isinstance(data, datasets.DatasetDict):
-        parts = dict(data)
-    else:
-        parts = {None if data.split is None else str(data.split): data}
-    if list(parts) == ["train"]:  # what the library calls a table without splits
-        parts = {None: parts["train"]}
-    features = next(iter(parts.values())).features
-    typed = [name for name, feature in features.items() if isinstance(feature, datasets.Image)]
-    image_column = next(iter(typed), "image")
-    tables = []
-    for part in parts.values():
-        _check_column(part, image_column)
-        try:
-            tables.append(part.cast_column(image_column, datasets.Image(decode=False)))
-        except Exception as error:  # depends on what the column holds instead
-            message = f"the column {image_column!r} does not hold pictures ({one_line(error, 120)})"
-            raise ItmlabError(message, where="hub") from None
-    places = [(name, row) for name, part in parts.items() for row in range(len(part))]
-    return datasets.concatenate_datasets(tables), places, image_column
-
-
-def _check_column(table: "Dataset", column: str) -> None:
-    if column not in table.column_names:
-        remedy = f"rename one of {', '.join(map(repr, table.column_names))} with dataset.rename_column"
-        raise ItmlabError(f"there is no column {column!r}", where="hub", remedy=remedy)
-
-
-def _cell_texts(value: Any) -> list[Any]:
-    """Return the captions in a cell: a text, a record that holds one, or a list of either."""
-    if isinstance(value, dict):
-        key = next((name for name in ("raw", "caption", "text") if name in value), None)
-        return [value] if key is None else _cell_texts(value[key])
-    if isinstance(value, list | tuple):
-        return [text for item in value for text in _cell_texts(item)]
-    return [] if value is None else [value]
-
-
-def _check_cell(cell: dict[str, Any] | None, folder: Path | None, decode: bool) -> None:
-    if cell is None or (cell["bytes"] is None and cell["path"] is None):
-        raise ItmlabError("captions without an image")
-    if cell["bytes"] is not None:
-        check_image(cell["bytes"], where=cell["path"] or "picture", decode=decode)
-        return
-    if folder is not None:  # a table must not name files outside its own folder
-        inside(folder if folder.is_dir() else folder.parent, cell["path"])
-    check_image(cell["path"], decode=decode)
 
 
 # Region features, see `regions`.
@@ -611,8 +527,9 @@ def _shares(path: Path, array: Any, line_count: int) -> tuple[int, int]:
     """Return (captions per image, rows per image): some published arrays repeat each image for each of its captions."""
     row_count = len(array)
     if row_count and line_count == row_count:
-        repeats = 5 if row_count % 5 == 0 and all((array[row] == array[0]).all() for row in range(1, 5)) else 1
-        return repeats, repeats
+        firsts = range(0, row_count, 5) if row_count % 5 == 0 else ()
+        is_repeated = firsts and all((array[first : first + 5] == array[first]).all() for first in firsts)
+        return (5, 5) if is_repeated else (1, 1)
     if row_count and line_count and line_count % row_count == 0:
         return line_count // row_count, 1
     raise ItmlabError(f"{row_count} images beside {line_count} captions do not divide evenly", where=str(path))

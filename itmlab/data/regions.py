@@ -7,6 +7,7 @@ al., 2020) reads, come with these files.
 
 import zipfile
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from torch import Tensor
 from ..errors import ItmlabError
 from ..storage import ordinary
 from .faults import one_line
+from .identity import digest_of, file_digest, file_version
 
 SLACK = 0.05  # how far a box may reach over the edge, as a share of the image
 LARGEST = 2**28  # bytes of all arrays in an .npz: 30,000 regions of 2,048 numbers
@@ -94,9 +96,23 @@ class Regions(Sequence[RegionFeatures]):
         tags = tuple(arrays["objects"][chosen].astype(str).tolist()) if "objects" in arrays else None
         return RegionFeatures(_tensor(arrays["features"][chosen]), boxes, confidence, tags)
 
+    def digests(self) -> list[bytes]:
+        """Return a digest of each image's features: of its .npz file, or of its row of an array."""
+        arrays = {source.file for source in self._sources if isinstance(source, ArrayRow)}
+        rows = {file: _row_digests(file, file_version(file)) for file in arrays}
+        return [
+            rows[source.file][source.row] if isinstance(source, ArrayRow) else file_digest(source)
+            for source in self._sources
+        ]
+
     def select(self, indices: Sequence[int]) -> "Regions":
         """Return the regions of these images in this order, still on disk."""
         return Regions([self._sources[int(i)] for i in indices])
+
+
+@lru_cache(maxsize=64)
+def _row_digests(path: Path, version: tuple[int, ...]) -> list[bytes]:
+    return [digest_of(row) for row in read_npy(path)]
 
 
 def with_area(boxes: Float[np.ndarray, "region coordinate"]) -> Float[np.ndarray, "region 7"]:

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ItmlabError
-from ..storage import ordinary
+from ..storage import LARGEST_READ, read_bytes
 from .faults import Faults, one_line
 
 SUFFIXES = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz")
-LARGEST_TEXT = 2**28  # bytes of a file of captions when unpacked; COCO's have 10**8
 
 
 def read_text(path: Path) -> str:
@@ -24,19 +23,13 @@ def read_text(path: Path) -> str:
     Bytes that are not UTF-8 become lone surrogates, which `wrong_caption` finds in their row.
 
     Raises:
-        ItmlabError: the file cannot be read or holds more than `LARGEST_TEXT` bytes.
+        ItmlabError: the file cannot be read or is too large.
     """
     opened = gzip.open if path.name.endswith(".gz") else open
     try:
-        with opened(ordinary(path), "rb") as file:
-            content = file.read(LARGEST_TEXT + 1)
-    except (OSError, EOFError, zlib.error) as error:
-        if isinstance(error, ItmlabError):
-            raise
+        content = read_bytes(path, remedy="split the file, if it holds captions", opened=opened)
+    except (EOFError, zlib.error) as error:
         raise ItmlabError(f"cannot be read ({error})", where=str(path)) from None
-    if len(content) > LARGEST_TEXT:
-        message = f"more than {LARGEST_TEXT:,} bytes of text"
-        raise ItmlabError(message, where=str(path), remedy="split the file, if it holds captions")
     return content.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
 
 
@@ -68,7 +61,7 @@ def json_object(path: Path, number: int, line: str, faults: Faults) -> dict[str,
 
 
 def _csv_rows(path: Path, faults: Faults) -> Iterator[tuple[int, dict[str, Any]]]:
-    csv.field_size_limit(LARGEST_TEXT)  # the csv module's own limit is 131,072 characters
+    csv.field_size_limit(LARGEST_READ)  # the csv module's own limit is 131,072 characters
     reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
     header: list[str] | None = None
     while True:

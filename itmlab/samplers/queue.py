@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Bool, Float, Int64
+from jaxtyping import Float, Int64
 from torch import Tensor
 
 from ..errors import ItmlabError
@@ -22,10 +22,6 @@ class Pool(NamedTuple):
     caption_features: Features
     image_ids: Ids
     caption_ids: Ids
-
-    def positives(self, image_ids: Int64[Tensor, "anchor"]) -> Bool[Tensor, "anchor candidate"]:
-        """Which candidates are of each anchor's own image, its other captions and earlier appearances included."""
-        return image_ids[:, None] == self.image_ids[None, :]
 
 
 class MomentumQueue:

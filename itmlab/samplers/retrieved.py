@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float, Int64
+from jaxtyping import Bool, Float, Int64
 from torch import Generator, Tensor
 
 from ..errors import ItmlabError
@@ -57,21 +57,20 @@ class Retrieved(Sampler):
 
 def mined_negatives(
     score: PairScores,
-    anchor_images: Int64[Tensor, "anchor"],
-    candidate_images: Int64[Tensor, "candidate"],
+    positives: Bool[Tensor, "anchor candidate"],
     *,
     candidates: int = CANDIDATES,
     top_k: int = TOP_K,
     generator: Generator,
     part: slice = slice(None),
 ) -> Int64[Tensor, "anchor kept"]:
-    """Each anchor's `top_k` hardest of `candidates` random ones of other images (TAGS-DC, A.1), -1 where too few exist.
+    """Each anchor's `top_k` hardest of `candidates` random negatives (TAGS-DC, A.1), -1 where too few exist.
 
     `score` is asked once, without gradients, for all pairs of anchors and what was drawn for them; putting a model into
     evaluation mode and cutting the pairs into chunks are its business. Only a `part` of the anchors, numbered from 0,
     is scored, with what was drawn for them among all.
     """
-    pool = random_negatives(anchor_images, candidate_images, candidates, generator=generator)[part]
+    pool = random_negatives(positives, candidates, generator=generator)[part]
     if top_k >= candidates:  # nothing to choose, so nothing is scored
         return pool
     anchors, columns = (pool >= 0).nonzero(as_tuple=True)
@@ -82,29 +81,20 @@ def mined_negatives(
 
 
 def random_negatives(
-    anchor_images: Int64[Tensor, "anchor"],
-    candidate_images: Int64[Tensor, "candidate"],
-    count: int,
-    *,
-    generator: Generator,
+    positives: Bool[Tensor, "anchor candidate"], count: int, *, generator: Generator
 ) -> Int64[Tensor, "anchor count"]:
-    """`count` different candidates of other images for each anchor, all equally likely; -1 behind where fewer exist.
+    """`count` different candidates that are not positives of each anchor, all equally likely; -1 where fewer exist.
 
-    The images are those that anchors and candidates belong to: captions of one image are never each other's negatives,
-    and an image is none of its own captions'.
-
-    >>> random_negatives(torch.tensor([7]), torch.tensor([7, 7, 3]), 2, generator=Generator())
+    >>> random_negatives(torch.tensor([[True, True, False]]), 2, generator=Generator())
     tensor([[ 2, -1]])
     """
-    drawn = torch.full((len(anchor_images), count), -1, dtype=torch.int64)
-    candidates = candidate_images.cpu()
-    for row, image in zip(drawn, anchor_images.cpu(), strict=True):
-        own = candidates == image
+    drawn = torch.full((len(positives), count), -1, dtype=torch.int64)
+    for row, own in zip(drawn, positives.cpu(), strict=True):
         # with as many spare ones as could be its own, enough are left whatever chance does
-        order = torch.randperm(len(candidates), generator=generator)[: count + int(own.sum())]
+        order = torch.randperm(len(own), generator=generator)[: count + int(own.sum())]
         others = order[~own[order]][:count]
         row[: len(others)] = others
-    return drawn.to(anchor_images.device)
+    return drawn.to(positives.device)
 
 
 def hardest_negatives(scores: Scores, allowed: Mask, count: int) -> Int64[Tensor, "anchor kept"]:

@@ -116,8 +116,8 @@ def table(*, images: int, size: int, seed: int, unannotated: float, cache: str |
         return drawn
     except Exception as error:  # pyarrow raises many types for a damaged file
         remedy = f"delete the folder {path.parent}, and the scenes are drawn again"
-        what = f"the cached scenes are damaged ({type(error).__name__})"
-        raise ItmlabError(what, where=str(path), remedy=remedy) from None
+        message = f"the cached scenes are damaged ({type(error).__name__})"
+        raise ItmlabError(message, where=str(path), remedy=remedy) from None
 
 
 PART = 250  # scenes that a process draws at a time

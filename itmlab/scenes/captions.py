@@ -335,11 +335,11 @@ def _clothes(chooser: Chooser, sentence: Sentence, subject: int, at: int) -> Non
     sentence.relate(subject, lemma, chooser.say(sentence, garment), span)
 
 
-# Clauses: what a thing is said to do, in each construction.
+# Clauses: what a thing does, in each construction.
 
 
 def deeds(chooser: Chooser, at: int) -> list[tuple[str, int]]:
-    """The composed (relation, entity) of which `at` is the subject, apart from clothes and the ground."""
+    """The composed (relation, entity) whose subject is `at`, apart from clothes and the ground."""
     return [
         (fact.relation, fact.object)
         for fact in chooser.facts.scene.facts
@@ -348,7 +348,7 @@ def deeds(chooser: Chooser, at: int) -> list[tuple[str, int]]:
 
 
 def neighbours(chooser: Chooser, at: int) -> list[tuple[str, int]]:
-    """(relation, entity) that hold by position; nobody says "a box next to a box"."""
+    """(relation, entity) that hold by position, without pairs such as "a box next to a box"."""
     entity = chooser.entities[at]
     return [
         (name, other)
@@ -416,7 +416,7 @@ def say_setting(chooser: Chooser, sentence: Sentence, subject: int, at: int) -> 
 
 
 def say_place(chooser: Chooser, sentence: Sentence, options: Sequence[tuple[str, str, str]]) -> tuple[str, Span, int]:
-    """One of some places: its preposition, where that is said, the place's number among the objects."""
+    """Say one of some places: its preposition, the span of it, the place's number among the objects."""
     preposition, words, lemma = chooser.dice.choice(options)
     span, (article, noun) = sentence.say(preposition), words.split()
     stuff = tuple(number for number, entity in enumerate(chooser.entities) if entity.kind == lemma)

@@ -9,7 +9,7 @@ from .scene import SETTINGS
 
 _NOT_IN_CAPTIONS = 9  # Noun.general
 _NO_SINGULAR = PAIRS | {"clothes", "furniture", "clothing", "livestock", "cattle", "luggage", "food", "fruit"}
-_VAGUE = frozenset(("have", "with", "at", "near", "by", "close to", "around"))  # true of much that is said otherwise
+_VAGUE = frozenset(("have", "with", "at", "near", "by", "close to", "around"))  # true of much that other words name
 
 
 @cache
@@ -23,9 +23,9 @@ def noun_swaps() -> dict[str, tuple[str, ...]]:
     """
     swaps: dict[str, tuple[str, ...]] = {}
     for lemma, entries in nouns().items():
-        others = [word for word, theirs in nouns().items() if word not in _NO_SINGULAR and _contradict(entries, theirs)]
+        others = [word for word, other in nouns().items() if word not in _NO_SINGULAR and _contradict(entries, other)]
         if others and lemma not in _NO_SINGULAR:
-            swaps[entries[0].plural] = tuple(nouns()[other][0].plural for other in others)
+            swaps[entries[0].plural] = tuple(nouns()[word][0].plural for word in others)
             swaps[lemma] = tuple(others)  # "sheep" is read as one
     return swaps
 
@@ -66,10 +66,10 @@ def implied_words() -> dict[str, frozenset[str]]:
     }
     entries: list[Attribute | Verb] = [*attributes().values(), *relations().values()]
     for mine in entries:
-        alike = frozenset(word for theirs in entries if _alike(mine, theirs) for word in (theirs.lemma, *theirs.forms))
+        alike = frozenset(word for other in entries if _alike(mine, other) for word in (other.lemma, *other.forms))
         for word in (mine.lemma, *mine.forms):
             implied[word] = implied.get(word, frozenset()) | alike
-    # small words that are no relation: what they stand for is seen in the words beside them
+    # small words that do not name a relation: the words beside them carry the meaning
     empty = frozenset(SMALL_WORDS).difference(*((lemma, *verb.forms) for lemma, verb in relations().items()))
     return {word: frozenset(filter(None, others | empty)) - {word} for word, others in implied.items() if word}
 
@@ -85,23 +85,23 @@ def _shown(kinds: frozenset[str], wider: frozenset[str]) -> bool:
     return bool(kinds) and all(parts[kind] & wider for kind in kinds)
 
 
-def _alike(mine: Attribute | Verb, theirs: Attribute | Verb) -> bool:
-    """Whether what the one is truly said of may bear the other too."""
-    if isinstance(mine, Attribute) and isinstance(theirs, Attribute):
-        return mine == theirs or any(
-            values & (theirs.means.get(name, frozenset()) | theirs.perhaps.get(name, frozenset()))
+def _alike(mine: Attribute | Verb, other: Attribute | Verb) -> bool:
+    """Whether a thing that the first word is true of may bear the second too."""
+    if isinstance(mine, Attribute) and isinstance(other, Attribute):
+        return mine == other or any(
+            values & (other.means.get(name, frozenset()) | other.perhaps.get(name, frozenset()))
             for name, values in mine.means.items()
         )
-    return mine.category == theirs.category and not _differ(mine, theirs)
+    return mine.category == other.category and not _differ(mine, other)
 
 
-def _contradict(mine: Sequence[Noun], theirs: Sequence[Noun]) -> bool:
-    alike = {noun.category for noun in mine} == {noun.category for noun in theirs}
-    used = all(noun.means and noun.general < _NOT_IN_CAPTIONS for noun in theirs)
-    return alike and used and bool(_kinds(mine)) and _kinds(mine).isdisjoint(_kinds(theirs))
+def _contradict(mine: Sequence[Noun], other: Sequence[Noun]) -> bool:
+    alike = {noun.category for noun in mine} == {noun.category for noun in other}
+    used = all(noun.means and noun.general < _NOT_IN_CAPTIONS for noun in other)
+    return alike and used and bool(_kinds(mine)) and _kinds(mine).isdisjoint(_kinds(other))
 
 
-def _differ(mine: Verb, theirs: Verb) -> bool:
-    both = [{*mine.means, fact} for fact in theirs.means]
-    together = any(pair <= facts for pair in both for facts in COMPATIBLE) or set(mine.means) & set(theirs.means)
-    return mine.category == theirs.category and not together
+def _differ(mine: Verb, other: Verb) -> bool:
+    both = [{*mine.means, fact} for fact in other.means]
+    together = any(pair <= facts for pair in both for facts in COMPATIBLE) or set(mine.means) & set(other.means)
+    return mine.category == other.category and not together

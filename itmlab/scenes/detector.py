@@ -111,7 +111,7 @@ def crops(picture: Image.Image, boxes: Float[np.ndarray, "region 4"]) -> Crops:
     grown = boxes + np.stack([-wide, -high, wide, high], axis=1)
     grown = np.clip(grown, 0, np.array([picture.width, picture.height] * 2))
     cut = [picture.resize((SIDE, SIDE), Image.Resampling.BILINEAR, box=tuple(box)) for box in grown.tolist()]
-    return np.stack([np.asarray(one.convert("RGB")) for one in cut])
+    return np.stack([np.asarray(crop.convert("RGB")) for crop in cut])
 
 
 def prepared(cut: UInt8[Tensor, "region 32 32 3"]) -> Float[Tensor, "region 3 32 32"]:
@@ -213,8 +213,8 @@ def box_iou(first: Float[Tensor, "a 4"], second: Float[Tensor, "b 4"]) -> Float[
 def _loss(scores: dict[str, Tensor], truth: Int64[Tensor, "region what"]) -> Float[Tensor, ""]:
     """Cross-entropies of all questions, each a mean over the batch: the kind counts 1, a look ½, a garment ¼."""
     total = truth.new_zeros((), dtype=torch.float32)
-    for (what, logits), wanted in zip(scores.items(), truth.T, strict=True):
-        weight = 1.0 if what == "kind" else 0.25 if what in KINDS else 0.5
+    for (question, logits), wanted in zip(scores.items(), truth.T, strict=True):
+        weight = 1.0 if question == "kind" else 0.25 if question in KINDS else 0.5
         nats = functional.cross_entropy(logits.float(), wanted, ignore_index=-1, reduction="sum")
         total = total + weight * nats / len(truth)
     return total
@@ -228,21 +228,20 @@ def _rate(done: float, warm_up: float) -> float:
 def marks(
     model: Detector, cut: UInt8[Tensor, "region 32 32 3"], truth: Int64[Tensor, "region what"]
 ) -> dict[str, float]:
-    """Per cent of right answers: of kinds by sort (settings of whole pictures), of each look, and of what people wear.
+    """Per cent of right answers: to the kinds by sort (settings for whole pictures), the looks, and the clothes.
 
     "kinds" are those of all things and clothes; "worn" the right colour, or none, of each garment of each person.
     """
-    given = [{what: row.argmax(1) for what, row in model(prepared(part))[1].items()} for part in cut.split(512)]
-    right = {what: torch.cat([one[what] for one in given]) == truth[:, at] for at, what in enumerate(model.asked)}
+    scores = [model(prepared(part))[1] for part in cut.split(512)]
+    answers = torch.stack([torch.cat([part[name].argmax(1) for part in scores]) for name in model.asked], dim=1)
+    right = dict(zip(model.asked, (answers == truth).T, strict=True))
     names, kind = model.asked["kind"], truth[:, 0]
     sorts = np.array([NOTHING if name == NOTHING else KINDS[name].category for name in names])[kind.numpy()]
     shares = {sort: right["kind"][sorts == sort] for sort in dict.fromkeys(sorts)}
     shares["kinds"] = right["kind"][~np.isin(sorts, (NOTHING, "place"))]
-    for at, what in enumerate(model.asked):
-        if what != "kind" and what not in KINDS:
-            shares[what] = right[what][truth[:, at] >= 0]
-    worn = [right[what][truth[:, at] >= 0] for at, what in enumerate(model.asked) if what in KINDS]
-    shares["worn on people"] = torch.cat(worn)
+    asked = {question: right[question][truth[:, column] >= 0] for column, question in enumerate(model.asked)}
+    shares |= {question: answers for question, answers in asked.items() if question != "kind" and question not in KINDS}
+    shares["worn on people"] = torch.cat([answers for question, answers in asked.items() if question in KINDS])
     return {name: round(100 * share.float().mean().item(), 1) for name, share in shares.items()}
 
 
@@ -260,13 +259,12 @@ class DetectedRegions(SceneRegions):
 
     def __init__(self, images: Sequence[Image.Image], image_ids: Sequence[str], world: World, file: Path):
         super().__init__(images, image_ids, world)
-        self._found = load_file(file)
+        self._found, self._origin = load_file(file), file.parent.name  # which names the weights
         with safe_open(str(file), "pt") as opened:
             self._names = opened.metadata()["kind"].split("\n")
 
     def objects(self, index: int) -> Int64[Tensor, "region"]:
-        place = self._world.scenes[self._rows[index]].place
-        return torch.cat([super().objects(index), torch.tensor([place])])
+        return torch.cat([super().objects(index), torch.tensor([self._world.scenes[self._rows[index]].place])])
 
     def boxes(self, index: int) -> Float[np.ndarray, "region 4"]:
         return np.vstack([super().boxes(index), whole(self._images[self._rows[index]])])
@@ -290,8 +288,8 @@ def detected(
 
         model, regions = Detector.load(weights), SceneRegions(images, image_ids, world)
         parts = torch.arange(len(images)).split(TOGETHER)
-        found = [_seen(model, images, regions, part.tolist()) for part in tqdm(parts, "regions", mininterval=5)]
-        columns = {name: torch.cat([one[name] for one in found]) for name in found[0]}
+        results = [_seen(model, images, regions, part.tolist()) for part in tqdm(parts, "regions", mininterval=5)]
+        columns = {name: torch.cat([result[name] for result in results]) for name in results[0]}
         columns["first"] = functional.pad(columns.pop("count").cumsum(0), (1, 0))
         write_bytes(work / REGIONS, save(columns, metadata={"kind": "\n".join(model.asked["kind"])}))
 
@@ -304,15 +302,15 @@ def _seen(
 ) -> dict[str, Tensor]:
     """What `DetectedRegions` keeps of some pictures."""
     pictures = [images[number] for number in numbers]
-    boxes = [np.vstack([regions.boxes(at), whole(one)]) for at, one in zip(numbers, pictures, strict=True)]
-    cut = np.concatenate([crops(*each) for each in zip(pictures, boxes, strict=True)])
-    features, said = model(prepared(torch.from_numpy(cut)))
-    chance, nothing = said["kind"].softmax(dim=1), model.asked["kind"].index(NOTHING)
-    sides = [np.array([one.width, one.height] * 2, dtype=np.float32) for one in pictures]
+    boxes = [np.vstack([regions.boxes(at), whole(picture)]) for at, picture in zip(numbers, pictures, strict=True)]
+    cut = np.concatenate([crops(*pair) for pair in zip(pictures, boxes, strict=True)])
+    features, scores = model(prepared(torch.from_numpy(cut)))
+    chance, nothing = scores["kind"].softmax(dim=1), model.asked["kind"].index(NOTHING)
+    sides = [np.array([picture.width, picture.height] * 2, dtype=np.float32) for picture in pictures]
     return {
         "features": features.half(),
-        "boxes": torch.from_numpy(np.concatenate([each / side for each, side in zip(boxes, sides, strict=True)])),
+        "boxes": torch.from_numpy(np.concatenate([box / side for box, side in zip(boxes, sides, strict=True)])),
         "kind": chance.index_fill(1, torch.tensor([nothing]), 0.0).argmax(1).short(),
         "confidence": 1 - chance[:, nothing],
-        "count": torch.tensor([len(each) for each in boxes]),
+        "count": torch.tensor(list(map(len, boxes))),
     }

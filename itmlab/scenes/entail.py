@@ -96,7 +96,7 @@ class Search:
 
     def _link(self, subject: int, lemma: str, entity: int) -> int:
         if _SCENERY in (subject, entity) and lemma in relations() and relations()[lemma].category == "action":
-            return FALSE  # nobody holds or rides the background
+            return FALSE  # the background is not held or ridden
         return OPEN if subject < 0 or entity < 0 else related(self.facts, subject, lemma, entity)
 
     def _groups(self) -> int:
@@ -209,7 +209,7 @@ def related(facts: Facts, subject: int, lemma: str, entity: int) -> int:
 # What a sentence says: the graph that the shipped parser reads, put into the words of the table.
 
 _DENIALS = word_set("not n't never nobody nothing neither nor without cannot except unless no-one hardly")
-SMALL_WORDS = word_set(  # leaving them out changes nothing of what a sentence says
+SMALL_WORDS = word_set(  # leaving them out does not change the meaning of a sentence
     "a an the is are was were am be being been there here who whom that which while and as of by some it its this "
     "these those has have does do to 's ' '' `` in on at with group pair couple bunch lot lots set crowd number his "
     "her their he she they them him"
@@ -264,7 +264,7 @@ def _parsed(graph: SceneGraph) -> Parsed:
 def _dressed(
     objects: tuple[SceneObject, ...], links: tuple[Relation, ...]
 ) -> tuple[tuple[SceneObject, ...], tuple[Relation, ...]]:
-    """Clothes do nothing: what is said of a garment is said of its wearer; hair becomes an attribute.
+    """Clothes do nothing: a garment's deeds are its wearer's; hair becomes an attribute.
 
     A garment is worn by the person it is linked to, or whom the sentence named last before it: parsers take the second
     of two garments for a subject, and in "a kite flown by a man in a hat" the kite for the wearer.

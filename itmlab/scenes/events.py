@@ -219,7 +219,7 @@ def ride(draft: Draft) -> None:
 
 
 def sail(draft: Draft) -> None:
-    """A boat on the water, with someone in it or nobody."""
+    """A boat on the water, with a person in it or empty."""
     base = draft.dice.uniform(*{"beach": (0.53, 0.57), "harbor": (0.58, 0.66)}.get(draft.setting, (0.68, 0.78)))
     boat = draft.add("boat", base=base, flip=facing(draft), scale=0.92)
     it = draft.entities[boat]

@@ -14,7 +14,7 @@ from .scene import KINDS
 
 @dataclass(frozen=True)
 class Noun:
-    """A noun: kinds it is surely true of (`means`) and kinds of which one cannot say (`perhaps`)."""
+    """A noun: kinds it is surely true of (`means`) and kinds it may be true of (`perhaps`)."""
 
     lemma: str
     category: str  # words of one category can be swapped for one another
@@ -27,7 +27,7 @@ class Noun:
 
 @dataclass(frozen=True)
 class Attribute:
-    """An adjective or an intransitive verb: property → values of which it is true, and values that leave it open."""
+    """An adjective or an intransitive verb: property → values that make it true, and values that leave it open."""
 
     lemma: str
     category: str
@@ -38,7 +38,7 @@ class Attribute:
 
 @dataclass(frozen=True)
 class Verb:
-    """A relation word; `means` names the facts of the world (see `facts`) of which any one makes it true."""
+    """A relation word; any of the facts in `means` (see `facts`) makes it true."""
 
     lemma: str
     category: str  # action or place

@@ -119,7 +119,7 @@ class Chooser:
         return self.dice.choices(nouns, [weights[noun.general] for noun in nouns])[0]
 
     def adjectives(self, entity: Entity, noun: Noun) -> tuple[str, ...]:
-        """Some of what can be seen of a thing, in English order."""
+        """Some visible properties of a thing, in English order."""
         share = self.between(0.85, 0.12)
         words: list[str] = []
         if entity.size and noun.needs is None and self.chance(share):

@@ -18,6 +18,8 @@ from jaxtyping import Bool, Float, Int8, Int64
 from PIL import Image
 from torch import Tensor
 
+from ..data.identity import digest_of, digests
+from ..data.pictures import view
 from ..data.regions import RegionFeatures, with_area
 from ..errors import ItmlabError
 from ..text.graph import SceneGraph, SceneObject
@@ -31,16 +33,16 @@ if TYPE_CHECKING:
     from datasets import Dataset
 
 
-NOTHING = "nothing"  # the kind of what is no object
+NOTHING = "nothing"  # the kind of a region without an object
 HAIR = ("blond", "brown", "black", "red", "gray")
 _TRUTH_LABEL = {TRUE: True, OPEN: None, FALSE: False}
 
 
 class Unannotated(NamedTuple):
-    """How much truth nobody wrote down, measured on some images and captions.
+    """How many true pairs are not annotated, measured on some images and captions.
 
-    `per_caption`: images, beside its own, of which a caption is surely true, on average. `share`: those pairs among
-    all (image, caption) pairs. `undecided`: images per caption for which the world leaves it open. `true_share`: the
+    `per_caption`: the mean number of other images that a caption is surely true of. `share`: those pairs among all
+    (image, caption) pairs. `undecided`: images per caption for which the world leaves it open. `true_share`: the
     part of all surely true pairs that is not annotated.
     """
 
@@ -135,7 +137,7 @@ class World:
     def unannotated(
         self, images: Int64[Tensor, "image"] | None = None, captions: Int64[Tensor, "caption"] | None = None
     ) -> Unannotated:
-        """How many pairs are true although nobody annotated them, on these images and captions (default: all)."""
+        """Count the pairs of these images and captions (default: all) that are true but not annotated."""
         rows = torch.tensor(self._images if images is None else [self._images[int(at)] for at in images])
         chosen = range(len(self._captions)) if captions is None else [int(at) for at in captions]
         source = torch.tensor([self._captions[at][0] for at in chosen])
@@ -167,7 +169,7 @@ class World:
         return questions()
 
     def patch_answers(self, image: int, rows: int, columns: int) -> Int64[Tensor, "patch question"]:
-        """The answers to `questions` of what covers most of each patch of a picture, row by row."""
+        """The answers to `questions` about the object that covers most of each patch of a picture, row by row."""
         marks = self._pixels(self._images[image])
         patches = [part for row in np.array_split(marks, rows) for part in np.array_split(row, columns, axis=1)]
         most = [int(np.bincount(patch.ravel()).argmax()) - 1 for patch in patches]
@@ -224,20 +226,19 @@ def questions() -> dict[str, tuple[str, ...]]:
 def answers(scene: Scene, number: int, asked: dict[str, tuple[str, ...]]) -> list[int]:
     """The number of each answer for an object of a scene (−1: for nothing), −1 where the question does not arise."""
     if number < 0:
-        return [names.index(NOTHING) if what == "kind" else -1 for what, names in asked.items()]
+        return [names.index(NOTHING) if question == "kind" else -1 for question, names in asked.items()]
     entity = scene.objects[number]
     worn = {other.kind: other.colour for other in scene.objects if other.wearer == number}
-    return [
-        names.index(said) if (said := _answer(entity, worn, what)) in names else -1 for what, names in asked.items()
-    ]
+    texts = (_answer(entity, worn, question) for question in asked)
+    return [names.index(text) if text in names else -1 for text, names in zip(texts, asked.values(), strict=True)]
 
 
-def _answer(entity: Entity, worn: dict[str, str], what: str) -> str:
+def _answer(entity: Entity, worn: dict[str, str], question: str) -> str:
     kind = KINDS[entity.kind]
-    if what in KINDS:
-        return worn.get(what, "none") if kind.category == "person" else ""
-    asked = {"pattern": bool(kind.patterns), "size": kind.sized}.get(what, False)
-    return getattr(entity, what) or ("none" if asked else "")
+    if question in KINDS:
+        return worn.get(question, "none") if kind.category == "person" else ""
+    asked = {"pattern": bool(kind.patterns), "size": kind.sized}.get(question, False)
+    return getattr(entity, question) or ("none" if asked else "")
 
 
 def _cells(table: "Dataset", column: str, read: Callable[[Any], Any]) -> Callable[[int], Any]:
@@ -341,7 +342,7 @@ class SceneRegions(Sequence[RegionFeatures]):
 
     def __init__(self, images: Sequence[Image.Image], image_ids: Sequence[str], world: World, *, spurious: int = 3):
         self._images, self._ids, self._world, self._spurious = images, list(image_ids), world, spurious
-        self._rows = list(range(len(image_ids)))
+        self._rows, self._origin = list(range(len(image_ids))), f"pixels, {spurious}"
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -369,6 +370,11 @@ class SceneRegions(Sequence[RegionFeatures]):
         """Left, top, right and bottom of each region in pixels."""
         return self._located(index)[0]
 
+    def digests(self) -> list[bytes]:
+        """A digest for each image, from the kind of its regions, its id and its picture."""
+        pictures = zip(self._rows, digests(view(self._images, self._rows)), strict=True)
+        return [digest_of((self._origin, self._ids[row], picture)) for row, picture in pictures]
+
     def select(self, indices: Sequence[int] | Tensor) -> "SceneRegions":
         """The regions of these images in this order."""
         other = copy(self)
@@ -380,7 +386,7 @@ class SceneRegions(Sequence[RegionFeatures]):
         row = self._rows[index]
         size = self._images[row].width
         dice = random.Random(f"regions/{self._ids[row]}")
-        found: list[tuple[list[float], float, int]] = []
+        regions: list[tuple[list[float], float, int]] = []
         entities = self._world.objects(row)
         for number, box in enumerate(self._world.boxes(row).tolist()):
             wide, high = box[2] - box[0], box[3] - box[1]
@@ -388,10 +394,10 @@ class SceneRegions(Sequence[RegionFeatures]):
                 continue
             shift = [dice.uniform(-0.05, 0.05) * side for side in (wide, high, wide, high)]
             moved = [min(max(edge + by, 0.0), float(size)) for edge, by in zip(box, shift, strict=True)]
-            found.append((moved, dice.uniform(0.5, 1.0), number))
+            regions.append((moved, dice.uniform(0.5, 1.0), number))
         for _ in range(self._spurious):
             wide, high = dice.uniform(0.1, 0.5) * size, dice.uniform(0.1, 0.5) * size
             left, top = dice.uniform(0, size - wide), dice.uniform(0, size - high)
-            found.append(([left, top, left + wide, top + high], dice.uniform(0.2, 0.7), -1))
-        boxes, confidence, numbers = zip(*found, strict=True)
+            regions.append(([left, top, left + wide, top + high], dice.uniform(0.2, 0.7), -1))
+        boxes, confidence, numbers = zip(*regions, strict=True)
         return np.array(boxes, dtype=np.float32), list(confidence), list(numbers)

@@ -19,6 +19,7 @@ from torch.nn.utils.rnn import pad_sequence
 from ..errors import ItmlabError
 from ..storage import read_json, write_bytes, write_json
 from .rules.lexicon import TABLES
+from .tokenizer_files import read_tokenizer_file
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -182,8 +183,12 @@ def load_tokenizer(directory: str | Path) -> "PreTrainedTokenizerFast":
     from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerFast
 
-    files = Path(directory, VOCABULARY_FILE), Path(directory, NAMES_FILE)
-    content, names = (read_json(path, remedy="point at a directory that itmlab saved") for path in files)
+    files, remedy = (
+        (Path(directory, VOCABULARY_FILE), Path(directory, NAMES_FILE)),
+        "point at a directory that itmlab saved",
+    )
+    content = read_tokenizer_file(files[0], safe_patterns=(PUBLIC_WORDS,), remedy=remedy)
+    names = read_json(files[1], remedy=remedy)
     known = {*SPECIAL_TOKENS, "bos_token", "eos_token"}
     if not isinstance(names, dict) or not all(k in known and isinstance(v, str) for k, v in names.items()):
         raise ItmlabError("not the names of special tokens", where=str(files[1]), remedy="save the model again")
@@ -192,7 +197,11 @@ def load_tokenizer(directory: str | Path) -> "PreTrainedTokenizerFast":
         unknown = getattr(tokenizer.model, "unk_token", None)  # which otherwise is missed at the first unknown word
         if unknown is not None and unknown not in content["model"]["vocab"]:
             raise ValueError(f"its vocabulary lacks {unknown}")
-    except Exception as error:  # the library raises a bare Exception for a file that it cannot use
+        tokenizer.no_padding()
+        tokenizer.encode("a dog, 2 zebras")  # some faults show only now
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # a bare Exception for a file that it cannot use, or a panic in Rust
         message = f"not a tokeniser: {' '.join(str(error).split())[:200]}"
         raise ItmlabError(message, where=str(files[0]), remedy="save the model again") from None
     return as_plain_text(PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from itmlab.data.faults import Fault, Faults, FaultyData, one_line
+from itmlab.data.faults import Faults, FaultyData
 from tests.refusals import refused
 
 
@@ -42,9 +42,3 @@ def test_a_cache_that_cannot_be_written_does_not_hide_the_faults(tmp_path, on_fa
 
 def test_nothing_left_after_skipping_is_an_error():
     refused(r"0 images are left.*first fault: a.jsonl:0", some_faults(1, on_fault="skip").settle, kept=0)
-
-
-def test_control_characters_do_not_reach_the_terminal():
-    assert one_line("a\nb\x1b[31m\u202ec") == "a\\nb\\x1b[31m\\u202ec"
-    assert len(one_line("x" * 1000)) == 400
-    assert "\n" not in str(Fault("a\nb", 1, "x"))

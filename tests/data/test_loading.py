@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+import torch
 
 from itmlab.data import load, names
 from itmlab.data.captionset import CaptionSet
@@ -64,7 +65,26 @@ def test_importing_the_room_loads_nothing_heavy():
     assert run.stdout.strip() == ""
 
 
+@pytest.mark.parametrize(("dtype", "device"), [(torch.float64, "cpu"), (torch.bfloat16, "meta")])
+def test_data_are_the_same_whatever_the_session_has_set(tmp_path, dtype, device):
+    root, usual = write_folder(tmp_path / "own", 5), torch.get_default_dtype()
+    expected = load("folder", root)
+    torch.set_default_dtype(dtype)
+    torch.set_default_device(device)
+    try:
+        with torch.inference_mode():
+            data = load("folder", root)
+            assert data.fingerprint == expected.fingerprint and len(data.split("train")) == 3
+            assert data.matches().tolist() == data.positives.tolist() == expected.positives.tolist()
+            assert data.reduced(0.5).select([1]).captions_of() == expected.reduced(0.5).select([1]).captions_of()
+            drawn = load("scenes", images=6, size=32)
+            assert drawn.splits["train"].device.type == "cpu" and drawn.world.truth()[0, 0] == 1
+    finally:
+        torch.set_default_dtype(usual)
+        torch.set_default_device(None)
+
+
 def test_a_share_of_the_training_split_is_taken():
-    whole = load("scenes", images=24, size=32)
+    data = load("scenes", images=24, size=32)
     part = load("scenes", images=24, size=32, train_share=0.25, share_seed=3)
-    assert part.image_ids == whole.reduced(0.25, seed=3).image_ids
+    assert part.image_ids == data.reduced(0.25, seed=3).image_ids

@@ -1,17 +1,17 @@
-"""Readers: a folder, Karpathy's and COCO's JSON, the `datasets` library. Every fault with file and row in one error."""
+"""Readers: a folder, Karpathy's and COCO's JSON. Every fault with file and row in one error."""
 
 import csv
 import gzip
 import json
 import os
+import shutil
 import tempfile
 from pathlib import Path
+from unicodedata import normalize
 
-import datasets
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from PIL import Image
 
 from itmlab.data import load
 from itmlab.data.tables import wrong_caption
@@ -62,19 +62,6 @@ def test_a_folder_with_csv(tmp_path):
     assert load("folder", root).captions == ["one, and\ntwo lines", "second", "other"]
     (root / "captions.csv").write_text('image,captions\n0.jpg,"[""a"", ""b""]"\n1.jpg,"[""c""]"\n')
     assert load("folder", root).captions == ["a", "b", "c"]
-
-
-def test_names_of_splits_in_any_case_are_known(tmp_path):
-    names = ["Train", " VAL ", "Testing", "testA"]
-    rows = [{"image": f"{number}.jpg", "captions": ["a"], "split": name} for number, name in enumerate(names)]
-    assert set(load("folder", write_folder(tmp_path / "own", 4, rows)).splits) == {"train", "val", "test", "testA"}
-
-
-def test_without_splits_images_are_divided_by_seed(tmp_path):
-    root = write_folder(tmp_path / "own", 10)
-    first, again, other = (load("folder", root, seed=seed) for seed in (0, 0, 1))
-    assert [len(first.splits[name]) for name in ("train", "val", "test")] == [8, 1, 1]
-    assert first.splits["train"].tolist() == again.splits["train"].tolist() != other.splits["train"].tolist()
 
 
 sound_captions = st.text(st.characters(codec="utf-8"), min_size=1, max_size=40).filter(
@@ -137,10 +124,10 @@ def faulty_folder(root):
 
 def test_every_fault_comes_with_its_row_in_one_error(tmp_path):
     expected = faulty_folder(tmp_path / "own")
-    found = faults_of("folder", tmp_path / "own")
-    assert set(expected) == set(found) - {None}
+    reasons = faults_of("folder", tmp_path / "own")
+    assert set(expected) == set(reasons) - {None}
     for row, words in expected.items():
-        assert words in found[row], (row, words)
+        assert words in reasons[row], (row, words)
     (listed,) = (tmp_path / "cache" / "faults").glob("*.jsonl")
     assert set(expected) <= {json.loads(line)["row"] for line in listed.read_text().splitlines()}
 
@@ -153,13 +140,6 @@ def test_faulty_rows_are_skipped_on_request_and_listed(tmp_path):
     (listed,) = (tmp_path / "cache" / "skipped").glob("*.jsonl")
     rows = [json.loads(line) for line in listed.read_text().splitlines()]
     assert len(rows) == len(data.skipped) and set(expected) <= {row["row"] for row in rows}
-
-
-def test_only_the_faulty_caption_of_an_image_is_skipped(tmp_path):
-    root = write_folder(tmp_path / "own", 1, [{"image": "0.jpg", "captions": ["good", "", "better"]}])
-    with pytest.warns(UserWarning, match="skipped 1 fault, 1 images are left"):
-        data = load("folder", root, on_fault="skip")
-    assert (data.captions, data.caption_ids) == (["good", "better"], ["0.jpg#0", "0.jpg#2"])
 
 
 def test_a_picture_without_captions_is_a_fault(tmp_path):
@@ -188,13 +168,36 @@ def test_malformed_csv_names_its_line(tmp_path, text, row, message):
     assert message in faults_of("folder", root)[row]
 
 
+def test_files_with_the_same_picture_are_one_image_or_a_line_says_that_they_are_not(tmp_path):
+    rows = [{"image": f"{number}.jpg", "caption": f"caption {number}"} for number in range(3)]
+    root = write_folder(tmp_path / "own", 3, rows)
+    shutil.copy(root / "images" / "0.jpg", root / "images" / "2.jpg")
+    with pytest.warns(UserWarning, match="1 rows repeat"):
+        data = load("folder", root)
+    assert data.captions_of() == [["caption 0", "caption 2"], ["caption 1"]]
+    write_lines(root / "captions.jsonl", [row | {"image_id": number} for number, row in enumerate(rows)])
+    with pytest.warns(UserWarning, match="1 pictures occur under several ids"):
+        data = load("folder", root)
+    assert len(data) == 3 and data.positives.tolist()[0] == [True, False, True]
+
+
+@pytest.mark.parametrize("on_disk", ["NFC", "NFD"])
+def test_a_name_is_found_in_another_unicode_form(tmp_path, on_disk):
+    in_table = {"NFC": "NFD", "NFD": "NFC"}[on_disk]
+    root = write_folder(tmp_path / "own", 1, [{"image": normalize(in_table, "é/ü.jpg"), "caption": "x"}])
+    folder = root / "images" / normalize(on_disk, "é")
+    folder.mkdir()
+    (root / "images" / "0.jpg").rename(folder / normalize(on_disk, "ü.jpg"))
+    assert load("folder", root).images[0].size == photograph().size
+
+
 def test_a_folder_of_pictures_that_is_a_link_must_be_named(tmp_path):
     write_folder(tmp_path / "elsewhere", 1)
     root = tmp_path / "own"
     root.mkdir()
     os.rename(tmp_path / "elsewhere" / "captions.jsonl", root / "captions.jsonl")
     (root / "images").symlink_to(tmp_path / "elsewhere" / "images")
-    refused("leaves its root", load, "folder", root)
+    refused("a link that leaves its root.*images=", load, "folder", root)
     assert len(load("folder", root, images=tmp_path / "elsewhere" / "images")) == 1
 
 
@@ -238,7 +241,7 @@ def test_faults_name_the_row_of_karpathys_json(tmp_path):
     rows[4]["sentences"][0]["sentid"] = 0
     del rows[5]["filename"]
     path.write_text(json.dumps(content))
-    found = faults_of("flickr30k", root)
+    reasons = faults_of("flickr30k", root)
     expected = {
         "images[1].sentences[1]": "it is empty",
         "images[2]": "has no captions",
@@ -246,7 +249,7 @@ def test_faults_name_the_row_of_karpathys_json(tmp_path):
         "images[4].sentences[0]": "its id '0' is already",
         "images[5]": "no 'filename'",
     }
-    assert set(found) == set(expected) and all(expected[row] in found[row] for row in expected)
+    assert set(reasons) == set(expected) and all(expected[row] in reasons[row] for row in expected)
 
 
 def test_a_missing_part_comes_with_its_remedy(tmp_path):
@@ -286,88 +289,8 @@ def test_faults_name_the_row_of_cocos_own_format(tmp_path):
     images, annotations = write_coco(path, tmp_path / "images", (1, 2))
     annotations = [*annotations[:2], {"id": 99, "image_id": 7, "caption": "x"}, {"id": 98, "caption": "x"}]
     path.write_text(json.dumps({"images": [*images, images[0]], "annotations": annotations}))
-    found = faults_of("coco", tmp_path)
-    assert "has no captions" in found["images[1]"]
-    assert "already that of row images[0]" in found["images[2]"]
-    assert "a caption without an image" in found["annotations[2]"]
-    assert "no 'image_id'" in found["annotations[3]"]
-
-
-# The `datasets` library.
-
-
-@pytest.fixture(autouse=True)
-def own_hub_cache(tmp_path, monkeypatch):
-    """What `datasets` unpacks goes to the test's own folder."""
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "unpacked")
-
-
-def dataset(count=3, **columns):
-    columns = {
-        "image": [photograph(number) for number in range(count)],
-        "caption": [[f"a {number}", f"b {number}"] for number in range(count)],
-    } | columns
-    return datasets.Dataset.from_dict(columns).cast_column("image", datasets.Image())
-
-
-def test_a_data_set_in_memory_on_disk_and_in_files(tmp_path):
-    data = load("hub", dataset=dataset())
-    assert data.captions == ["a 0", "b 0", "a 1", "b 1", "a 2", "b 2"]
-    assert data.select([2]).images[0].tobytes() == photograph(2).tobytes()
-    datasets.DatasetDict({"train": dataset(3), "validation": dataset(1)}).save_to_disk(tmp_path / "saved")
-    data = load("hub", tmp_path / "saved")
-    assert splits_of(data) == {"train": [0, 1, 2], "val": [3]}
-    assert data.images[3].tobytes() == photograph(0).tobytes()
-    dataset().to_parquet(tmp_path / "part.parquet")
-    assert load("hub", tmp_path / "part.parquet").images[2].tobytes() == photograph(2).tobytes()
-    folder = tmp_path / "pictures"
-    folder.mkdir()
-    photograph(0).save(folder / "0.png")
-    write_lines(folder / "metadata.jsonl", [{"file_name": "0.png", "text": "thing 0"}])
-    assert load("hub", folder).captions == ["thing 0"]
-
-
-def test_columns_of_a_data_set(tmp_path):
-    table = dataset(3, caption=["a", "b", "c"], number=[7, 8, 7], part=["train", "test", "train"])
-    data = load("hub", dataset=table, image_id_column="number", split_column="part")
-    assert (data.image_ids, data.captions) == (["7", "8"], ["a", "c", "b"])
-    assert splits_of(data) == {"train": [0], "test": [1]}
-    records = dataset(1, sentences=[[{"raw": "a dog", "sentid": 1}, {"raw": "a cat", "sentid": 2}]])
-    assert load("coco", dataset=records.remove_columns("caption")).captions == ["a dog", "a cat"]
-    photograph().save(tmp_path / "a.png")
-    table = datasets.Dataset.from_dict({"file": [str(tmp_path / "a.png")], "words": ["a thing"]})
-    refused(r"no column 'image'.*'file', 'words'", load, "hub", dataset=table)
-    table = table.rename_column("file", "image")
-    refused("no column 'caption'", load, "hub", dataset=table)
-    data = load("hub", dataset=table.rename_column("words", "text"))
-    assert data.images[0].tobytes() == photograph().tobytes()
-
-
-def test_faults_name_split_and_row_of_a_data_set():
-    pictures = [{"bytes": b"", "path": None}, None, {"bytes": b"text", "path": "x.jpg"}, {"bytes": None, "path": "/no"}]
-    features = datasets.Features({"image": datasets.Image(decode=False), "caption": datasets.Value("string")})
-    bad = datasets.Dataset.from_dict({"image": pictures, "caption": ["a", "b", "c", "d"]}, features=features)
-    good = datasets.Dataset.from_dict({"image": [photograph()], "caption": [""]}).cast(features)
-    with pytest.raises(ItmlabError) as caught:
-        load("hub", dataset=datasets.DatasetDict({"train": bad, "test": good}))
-    found = {(fault.file, fault.row): fault.what for fault in caught.value.faults}
-    assert "zero bytes" in found["hub/train", 0]
-    assert "without an image" in found["hub/train", 1]
-    assert "not a picture" in found["hub/train", 2]
-    assert "no such picture" in found["hub/train", 3]
-    assert ("hub/test", 0) in found
-
-
-def test_a_table_may_not_name_files_outside_its_folder(tmp_path):
-    photograph().save(tmp_path / "secret.png")
-    table = datasets.Dataset.from_dict({"image": [str(tmp_path / "secret.png")], "caption": ["x"]})
-    (tmp_path / "own").mkdir()
-    table.to_parquet(tmp_path / "own" / "part.parquet")
-    refused("leaves its root", load, "hub", tmp_path / "own" / "part.parquet")
-
-
-def test_what_is_not_a_data_set_is_one_line(tmp_path):
-    (tmp_path / "broken.parquet").write_bytes(b"PAR1 nothing")
-    refused(r"broken.parquet: cannot be read as a data set", load, "hub", tmp_path / "broken.parquet")
-    refused(r"no data set.*dataset=", load, "hub")
-    refused("a list is not a data set", load, "hub", dataset=[Image.new("RGB", (1, 1))])
+    reasons = faults_of("coco", tmp_path)
+    assert "has no captions" in reasons["images[1]"]
+    assert "already that of row images[0]" in reasons["images[2]"]
+    assert "a caption without an image" in reasons["annotations[2]"]
+    assert "no 'image_id'" in reasons["annotations[3]"]

@@ -41,17 +41,6 @@ def test_a_pool_outlives_what_is_enqueued_later_and_asks_for_no_gradient():
     assert weight.grad is not None
 
 
-def test_entries_of_the_anchors_image_are_its_positives_in_batch_and_queue():
-    memory = MomentumQueue(4, 3)
-    images, captions, *_ = pairs(0, 3)
-    memory.enqueue(images, captions, torch.tensor([9, 5, 9]), torch.tensor([90, 50, 91]))
-    pool = memory.pool(*pairs(0, 2)[:2], torch.tensor([9, 4]), torch.tensor([92, 40]))
-    assert pool.positives(torch.tensor([9, 4])).tolist() == [
-        [True, False, True, False, True],
-        [False, True, False, False, False],
-    ]
-
-
 @settings(max_examples=30, deadline=None)
 @given(before=st.integers(0, 9), after=st.integers(0, 9))
 def test_a_checkpoint_continues_where_it_was_written(before, after):

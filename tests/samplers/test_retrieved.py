@@ -24,7 +24,7 @@ def seeded(seed: int = 0) -> torch.Generator:
 def test_drawn_are_different_candidates_of_other_images_as_many_as_there_are(seed, images, candidates, anchors, count):
     owners = torch.randint(images, (candidates,), generator=seeded(seed))
     own = torch.randint(images + 1, (anchors,), generator=seeded(seed + 1))
-    drawn = random_negatives(own, owners, count, generator=seeded(seed))
+    drawn = random_negatives(own[:, None] == owners, count, generator=seeded(seed))
     assert drawn.shape == (anchors, count)
     for row, image in zip(drawn.tolist(), own.tolist(), strict=True):
         others = {index for index, owner in enumerate(owners.tolist()) if owner != image}
@@ -35,7 +35,7 @@ def test_drawn_are_different_candidates_of_other_images_as_many_as_there_are(see
 
 def test_every_other_candidate_is_as_likely():
     owners = torch.tensor([0, 0, 1, 2, 3, 4])
-    drawn = random_negatives(torch.zeros(6000, dtype=torch.int64), owners, 2, generator=seeded())
+    drawn = random_negatives((owners == 0).expand(6000, -1), 2, generator=seeded())
     shares = torch.bincount(drawn.flatten(), minlength=6) / len(drawn)
     torch.testing.assert_close(shares, torch.tensor([0, 0, 0.5, 0.5, 0.5, 0.5]), atol=0.03, rtol=0)
 
@@ -73,8 +73,8 @@ def test_mining_scores_what_it_drew_once_without_gradients_and_keeps_the_best():
         asked.append((anchors, candidates))
         return table[anchors, candidates]
 
-    found = mined_negatives(score, own, owners, candidates=50, top_k=7, generator=seeded(2))
-    pool = random_negatives(own, owners, 50, generator=seeded(2))
+    found = mined_negatives(score, own[:, None] == owners, candidates=50, top_k=7, generator=seeded(2))
+    pool = random_negatives(own[:, None] == owners, 50, generator=seeded(2))
     assert len(asked) == 1 and len(asked[0][0]) == 150
     for anchor, row in enumerate(found.tolist()):
         assert row == sorted(pool[anchor].tolist(), key=lambda candidate: -table[anchor, candidate].item())[:7]
@@ -82,14 +82,14 @@ def test_mining_scores_what_it_drew_once_without_gradients_and_keeps_the_best():
 
 
 def test_the_papers_numbers_are_the_default_and_a_small_set_gives_what_it_has():
-    owners, own = torch.arange(500), torch.tensor([0, 499])
-    assert mined_negatives(lambda a, c: -c.float(), own, owners, generator=seeded()).shape == (2, 31)
-    few = mined_negatives(lambda a, c: c.float(), torch.tensor([0, 9]), torch.tensor([0, 1, 1]), generator=seeded())
+    positives = torch.eye(500, dtype=torch.bool)[[0, 499]]
+    assert mined_negatives(lambda a, c: -c.float(), positives, generator=seeded()).shape == (2, 31)
+    few = mined_negatives(lambda a, c: c.float(), torch.tensor([[1, 0, 0], [0, 0, 0]]).bool(), generator=seeded())
     assert few[:, :4].tolist() == [[2, 1, -1, -1], [2, 1, 0, -1]]
 
 
 def test_scores_in_half_precision_will_do():
     found = mined_negatives(
-        lambda a, c: c.bfloat16(), torch.tensor([0]), torch.arange(9), candidates=8, top_k=2, generator=seeded()
+        lambda a, c: c.bfloat16(), (torch.arange(9) == 0)[None], candidates=8, top_k=2, generator=seeded()
     )
     assert found.tolist() == [[8, 7]]

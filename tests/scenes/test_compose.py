@@ -1,6 +1,5 @@
 """Scenes: rich, each from its own stream, things inside the picture."""
 
-from itmlab.scenes.compose import compose
 from itmlab.scenes.entail import TRUE, entails
 from itmlab.scenes.lexicon import RELATIONS
 from itmlab.scenes.relations import RULES
@@ -15,11 +14,6 @@ def test_every_kind_setting_and_deed_is_shown(many):
     derived = {"touch", "carry", "follow", "play with", "have"}
     assert {fact.relation for facts in many for fact in facts.scene.facts} >= deeds - derived
     assert all(set(verb.means) <= set(RULES) for verb in RELATIONS)
-
-
-def test_a_scene_depends_on_its_seed_and_number_only():
-    assert compose(3, 17) == compose(3, 17)
-    assert compose(3, 17) not in (compose(3, 18), compose(4, 17))
 
 
 def test_one_to_a_few_main_things_and_none_tiny(many):

@@ -24,8 +24,8 @@ def test_every_kind_is_drawn_in_every_pose_about_where_its_extent_says(kind):
     for pose in [*KINDS[kind].poses] or [""]:
         scene = drawn(kind, pose)
         _, marks = render(scene, 96)
-        own = [number + 1 for number, entity in enumerate(scene.objects) if number == 0 or entity.wearer == 0]
-        ys, xs = np.nonzero(np.isin(np.asarray(marks), own))
+        numbers = [number + 1 for number, entity in enumerate(scene.objects) if number == 0 or entity.wearer == 0]
+        ys, xs = np.nonzero(np.isin(np.asarray(marks), numbers))
         left, top, right, bottom = (edge * 96 for edge in scene.objects[0].extent)
         slack = 2 + 0.25 * 96 * scene.objects[0].height  # a quarter of the thing's height
         assert abs(ys.min() - top) < slack and abs(ys.max() - bottom) < slack, (kind, pose)
@@ -49,9 +49,3 @@ def test_any_size_shows_the_same_picture(size):
     assert picture.size == marks.size == (size, size)
     difference = np.abs(np.asarray(picture.resize((24, 24)), float) - np.asarray(small.resize((24, 24)), float))
     assert difference.mean() < 12
-
-
-def test_what_is_nearer_hides_what_is_behind():
-    house, dog = Entity("house", 0.5, 0.7, 0.6, colour="red"), Entity("dog", 0.5, 0.9, 0.3, colour="black", layer=0.9)
-    _, marks = render(facts(house, dog).scene, 96)
-    assert np.asarray(marks)[76, 48] == 2

@@ -3,13 +3,11 @@
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from itmlab.scenes.entail import FALSE, OPEN, TRUE, entails
-from itmlab.scenes.lexicon import attributes, nouns, relations
+from itmlab.scenes.lexicon import attributes, nouns
 from itmlab.scenes.scene import Entity
-from itmlab.text.graph import Attribute, Relation, SceneGraph, SceneObject
+from itmlab.text.graph import Relation, SceneGraph, SceneObject
 from tests.scenes.make import facts, noun, says
 
 # a man in a red-and-white striped shirt rides a brown horse in a park; two dogs, one black and small, one spotted
@@ -41,21 +39,21 @@ SAID = {  # objects parted by &, a count before them ("some" is a plural), a rel
         2 unicorn, horse | under | man, man | admire | horse
     """,
 }
-CASES = [(one, label) for label, text in SAID.items() for one in re.split(r", |\n +", text.strip())]
+CASES = [(case, label) for label, text in SAID.items() for case in re.split(r", |\n +", text.strip())]
 
 
-def graph_of(said: str) -> SceneGraph:
+def graph_of(text: str) -> SceneGraph:
     objects = []
-    for words in re.split(r" \| .* \| | & ", said):
+    for words in re.split(r" \| .* \| | & ", text):
         count, _, named = words.partition(" ")
         counted = count == "some" or count.isdecimal()
         objects.append(noun(named, None if count == "some" else int(count)) if counted else noun(words))
-    return says(*objects, link=said.split(" | ")[1] if "|" in said else "")
+    return says(*objects, link=text.split(" | ")[1] if "|" in text else "")
 
 
-@pytest.mark.parametrize("said, label", CASES)
-def test_truth_labels(said, label):
-    assert entails(SCENE, graph_of(said)) == label
+@pytest.mark.parametrize("text, label", CASES)
+def test_truth_labels(text, label):
+    assert entails(SCENE, graph_of(text)) == label
 
 
 @pytest.mark.parametrize("relations, label", [((), TRUE), ((Relation(0, "in", 1),), OPEN)])
@@ -72,23 +70,6 @@ def test_more_said_is_never_truer():
             assert entails(SCENE, says(f"{word} {lemma}")) <= plain
         for other in nouns():
             assert entails(SCENE, says(lemma, SceneObject(other, (), 1))) <= plain
-
-
-words = st.sampled_from([*nouns(), *attributes(), *relations(), "unicorn", "", "sit next to", "on on on"])
-wanted = st.builds(
-    SceneObject,
-    words,
-    st.lists(st.builds(Attribute, words), max_size=2).map(tuple),
-    st.sampled_from([None, 0, 1, 2, 3]),
-    st.booleans(),
-)
-
-
-@given(st.lists(wanted, min_size=1, max_size=4), st.data())
-def test_any_graph_gets_one_of_three_labels(objects, data):
-    number = st.integers(0, len(objects) - 1)
-    links = data.draw(st.lists(st.builds(Relation, number, words, number), max_size=3))
-    assert entails(SCENE, SceneGraph(tuple(objects), tuple(links))) in (TRUE, OPEN, FALSE)
 
 
 def test_hostile_graphs_end():
