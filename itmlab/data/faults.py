@@ -83,11 +83,12 @@ class Faults:
         except ItmlabError as error:
             self.add(file, row, str(error))
 
-    def settle(self, *, kept: int) -> list[Fault]:
+    def settle(self, *, kept: int, kind: str = "images") -> list[Fault]:
         """Raise FaultyData, or with on_fault="skip" warn, list and return the faults.
 
         Args:
-            kept: how many images are left.
+            kept: how many images, or other things, are left.
+            kind: what they are called.
         """
         if not self.found:
             return []
@@ -95,7 +96,7 @@ class Faults:
             path = self._listed("faults") if len(self.found) > SHOWN else None
             raise FaultyData(self.found, name=self.name, listed_in=path)
         path = self._listed("skipped")
-        line = f"{self.name}: skipped {_counted(self.found)}, {kept} images are left"
+        line = f"{self.name}: skipped {_counted(self.found)}, {kept} {kind} are left"
         line += f"; the faults are listed in {path}" if path else f"; first fault: {self.found[0]}"
         if kept == 0:
             raise ItmlabError(one_line(line), remedy=f"nothing is left to load; first fault: {self.found[0]}")

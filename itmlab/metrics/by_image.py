@@ -9,9 +9,9 @@ from jaxtyping import Bool, Float, Float64, Int8, Int64
 from torch import Tensor
 
 from ..data.captionset import CaptionSet
-from .eccv import PLACES, first_of_each, oracle_scores, true_at_r
 from .ranking import expected_recalls_of_each, marked_pairs, ranks
 from .semantic import SemanticRanking
+from .truth import PLACES, first_of_each, oracle_scores, true_at_r
 
 CUTOFFS = (1, 5, 10)  # of the recalls that the field reports, and of their sum
 DIRECTIONS = ("i2t", "t2i")
@@ -90,7 +90,7 @@ def _measures_per_query(
 def oracle_recalls_by_image(
     truth: Int8[Tensor, "image caption"], data: CaptionSet
 ) -> dict[str, Float64[Tensor, "recall image"]]:
-    """`RECALLS` as each of `metrics.eccv.ORACLES` is expected to reach them, summed over an image's queries."""
+    """`RECALLS` as each of `metrics.truth.ORACLES` is expected to reach them, summed over an image's queries."""
     recalls: dict[str, list[Tensor]] = {}
     sides = (
         (truth, data.positives, torch.arange(len(data))),

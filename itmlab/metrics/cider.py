@@ -5,31 +5,29 @@ For a caption c and a reference r (METHODS 2.1):
     CIDEr-D(c, r) = 10 exp(-(|c| - |r|)² / 2σ²) · 1/4 Σ_{n=1..4}  Σ_g w_g² min(c_g, r_g) r_g / (‖c‖ ‖r‖)
 
 over the n-grams g, where c_g and r_g are counts, |c| words, w_g the log of images per image with g, and ‖c‖ the norm of
-w_g c_g over the n-grams of one order; then the mean over an image's references. `ngrams.py` has the sparse product that
-gives this for all pairs at once, with no approximation.
+w_g c_g over the n-grams of one order; then the mean over an image's references. Because min(c, r) = Σ_t [c ≥ t][r ≥ t],
+the sum is an inner product of two sparse vectors with an entry for each n-gram g and level t: w_g [c_g ≥ t] of the
+caption, w_g r_g [r_g ≥ t] of the reference. A whole matrix is one sparse product.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int64
-from scipy.sparse import csr_array
+from jaxtyping import Float, Float32, Float64, Int64
+from scipy.sparse import coo_array, csr_array
 from torch import Tensor
 
 from ..errors import ItmlabError
-from .ngrams import (
-    CHUNK,
-    Numbers,
-    SentenceVectors,
-    count_ngrams,
-    document_counts,
-    image_scores,
-    indicators,
-    orders_of,
-    pair_scores,
-)
-from .ptb import Tokenise, caption_words, reference_words
+from .words import Tokenise, caption_words, reference_words
+
+ORDERS = 4  # CIDEr's n-grams have one to four words
+SIGMA = 6.0  # words: the deviation of the length penalty
+SCALE = 10.0  # CIDEr-D is ten times a mean cosine
+CHUNK = 1024  # captions scored at once, which bounds the memory
+Numbers = np.ndarray
+Pair = Int64[Numbers, "pair"]  # a number for each pair of a caption and an image
 
 
 def cider_matrix(
@@ -63,6 +61,22 @@ def cider_matrix(
     return cider.matrix(captions, image_of_caption=image_of_caption, leave_one_out=leave_one_out)
 
 
+@dataclass(frozen=True, eq=False)
+class SentenceVectors:
+    """Weighted indicators of sentences. `vectors[rows]` selects sentences.
+
+    Attributes:
+        weights: of shape (sentence, (n-gram, level)).
+        lengths: in words.
+    """
+
+    weights: csr_array
+    lengths: Int64[Numbers, "sentence"]
+
+    def __getitem__(self, rows: Int64[Numbers, "chosen"]) -> "SentenceVectors":
+        return SentenceVectors(self.weights[rows], self.lengths[rows])
+
+
 class Cider:
     """CIDEr-D fitted once on the references of images. See `cider_matrix` for the arguments.
 
@@ -72,27 +86,21 @@ class Cider:
     """
 
     def __init__(self, references: Sequence[Sequence[str]], *, tokenise: Tokenise = "whitespace"):
-        self.sentences, counts_of_image = reference_words(references, tokenise)
-        if len(counts_of_image) < 2:
+        self.sentences, references_per_image = reference_words(references, tokenise)
+        if len(references_per_image) < 2:
             message = "with the document frequencies of a single image every word has the weight 0"
             raise ItmlabError(message, remedy="give the references of several images")
-        self.held, self.tokenise = np.array(counts_of_image), tokenise
-        self.first = self.held.cumsum() - self.held
-        self.image = np.repeat(np.arange(len(self.held)), self.held)
+        self.references_per_image, self.tokenise = np.array(references_per_image), tokenise
+        self.first = self.references_per_image.cumsum() - self.references_per_image
+        self.image = np.repeat(np.arange(len(references)), self.references_per_image)
         counts, self._columns = count_ngrams(self.sentences)
-        self._documents = document_counts(counts, self.image)
+        # an image with all its captions is one document
+        row = np.repeat(self.image, np.diff(counts.indptr))
+        in_images = np.unique(row * counts.shape[1] + counts.indices.astype(np.int64)) % counts.shape[1]
+        self._documents = np.bincount(in_images, minlength=counts.shape[1])
         self._levels = counts.max(axis=0).toarray().astype(np.int64)
         self.captions = self._vectors(self.sentences, counts, self._columns)
         self.references = self._vectors(self.sentences, counts, self._columns, times_count=True)
-
-    def _vectors(
-        self, sentences: list[list[str]], counts: csr_array, columns: Mapping[str, int], *, times_count: bool = False
-    ) -> SentenceVectors:
-        place = np.fromiter((self._columns.get(ngram, -1) for ngram in columns), np.int64, len(columns))
-        documents = np.where(place < 0, 1, self._documents[place])  # an n-gram that no image has counts as seen once
-        rarity = np.log(len(self.held)) - np.log(documents)
-        weights = indicators(counts, orders_of(columns), rarity, place, self._levels, times_count=times_count)
-        return SentenceVectors(weights, np.array([len(words) for words in sentences]))
 
     def matrix(
         self,
@@ -101,25 +109,84 @@ class Cider:
         image_of_caption: Sequence[int] | None = None,
         leave_one_out: bool = False,
     ) -> Float[Tensor, "caption image"]:
-        """Return the scores of captions, by default of the references themselves, against every image."""
+        """Return the scores of captions against every image.
+
+        Args:
+            captions: by default the references themselves.
+            image_of_caption: as for `cider_matrix`.
+            leave_one_out: as for `cider_matrix`.
+        """
         sentences = self.sentences if captions is None else caption_words(captions, self.tokenise)
         vectors = self.captions if captions is None else self._vectors(sentences, *count_ngrams(sentences))
-        scores = image_scores(vectors, self.references, self.image, len(self.held))
+        scores = self._scores(vectors)
         if leave_one_out:
             reference = self._reference_of(sentences, image_of_caption)
             belonging = np.flatnonzero(reference >= 0)
             for start in range(0, len(belonging), CHUNK):  # each caption with its own image once more, without itself
                 rows = belonging[start : start + CHUNK]
                 images = self.image[reference[rows]]
-                span = self.first[images], self.held[images]
+                span = self.first[images], self.references_per_image[images]
                 scores[rows, images] = pair_scores(vectors[rows], self.references, *span, without=reference[rows])
         return torch.from_numpy(scores)
+
+    def _vectors(
+        self, sentences: list[list[str]], counts: csr_array, columns: Mapping[str, int], *, times_count: bool = False
+    ) -> SentenceVectors:
+        """Return rarity over norm at each level 1..count of each n-gram of each sentence.
+
+        The norm is that of all n-grams of the same order in the sentence, known or not.
+
+        Args:
+            sentences: as words.
+            counts: as `count_ngrams` returns them.
+            columns: as `count_ngrams` returns them.
+            times_count: multiply by the count, for references.
+        """
+        place = np.fromiter((self._columns.get(ngram, -1) for ngram in columns), np.int64, len(columns))
+        documents = np.where(place < 0, 1, self._documents[place])  # an n-gram that no image has counts as seen once
+        rarity = np.log(len(self.references_per_image)) - np.log(documents)
+        orders = np.fromiter((ngram.count(" ") for ngram in columns), np.int64, len(columns))
+
+        row = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+        group = row * ORDERS + orders[counts.indices]
+        weight = rarity[counts.indices]
+        norm = np.sqrt(np.bincount(group, weights=(counts.data * weight) ** 2, minlength=counts.shape[0] * ORDERS))
+        target = place[counts.indices]
+        known = (target >= 0) & (weight > 0)
+        row, target, count = row[known], target[known], counts.data[known].astype(np.int64)
+        value = weight[known] / norm[group[known]] * (count if times_count else 1)
+        height = np.minimum(count, self._levels[target])  # levels that no reference reaches meet nothing
+        column = _runs((self._levels.cumsum() - self._levels)[target], height)
+        ends = np.bincount(row, weights=height, minlength=counts.shape[0]).cumsum().astype(np.int64)
+        shape = counts.shape[0], int(self._levels.sum())
+        weights = csr_array((np.repeat(value, height), column, np.concatenate([[0], ends])), shape=shape)
+        return SentenceVectors(weights, np.array([len(words) for words in sentences]))
+
+    def _scores(self, captions: SentenceVectors) -> Float32[Numbers, "caption image"]:
+        """Return CIDEr-D of captions with the references of all images.
+
+        For captions of one length the penalty is a number per reference, so that the references of an image add up to
+        one vector beforehand: captions are multiplied with images, not with references.
+        """
+        images = len(self.references_per_image)
+        scores = np.empty((len(captions.lengths), images), dtype=np.float32)
+        transposed = self.references.weights.T.tocsr()
+        for length in np.unique(captions.lengths):
+            penalty = length_penalty(length - self.references.lengths)
+            share = penalty * SCALE / ORDERS / self.references_per_image[self.image]
+            of_images = csr_array((share, self.image, np.arange(len(share) + 1)), shape=(len(share), images))
+            summed = transposed @ of_images
+            of_this_length = np.flatnonzero(captions.lengths == length)
+            for start in range(0, len(of_this_length), CHUNK):
+                rows = of_this_length[start : start + CHUNK]
+                scores[rows] = (captions.weights[rows] @ summed).toarray()
+        return scores
 
     def _reference_of(
         self, captions: Sequence[Sequence[str]], image_of_caption: Sequence[int] | None
     ) -> Int64[Numbers, "caption"]:
         """Return which reference each caption is: the first of its image with the same words, or -1."""
-        images = images_of_captions(image_of_caption, len(captions), self.held)
+        images = images_of_captions(image_of_caption, len(captions), self.references_per_image)
         numbers: dict[tuple[int, tuple[str, ...]], int] = {}
         for number, (image, words) in enumerate(zip(self.image.tolist(), self.sentences, strict=True)):
             numbers.setdefault((image, tuple(words)), number)
@@ -127,35 +194,93 @@ class Cider:
         for caption, (image, words) in enumerate(zip(images.tolist(), captions, strict=True)):
             if image >= 0:
                 references[caption] = numbers.get((image, tuple(words)), -1)
-                check_left_out(caption, image, references[caption] >= 0, self.held[image])
+                check_left_out(caption, image, references[caption] >= 0, self.references_per_image[image])
         return references
 
 
-def images_of_captions(
-    image_of_caption: Sequence[int] | None, captions: int, held: Int64[Numbers, "image"]
-) -> Int64[Numbers, "caption"]:
-    """Return the image that each caption belongs to, by default of references in their order.
+def count_ngrams(sentences: Sequence[Sequence[str]]) -> tuple[csr_array, dict[str, int]]:
+    """Return how often each n-gram occurs in each sentence (sentence, ngram), and the column of each n-gram.
+
+    >>> counts, columns = count_ngrams([["a", "dog"], ["a", "a"]])
+    >>> columns, counts.toarray().tolist()
+    ({'a': 0, 'dog': 1, 'a dog': 2, 'a a': 3}, [[1.0, 1.0, 1.0, 0.0], [2.0, 0.0, 0.0, 1.0]])
+    """
+    column_of: dict[str, int] = {}
+    rows, columns = [], []
+    for row, words in enumerate(sentences):
+        for order in range(1, ORDERS + 1):
+            for start in range(len(words) - order + 1):
+                ngram = " ".join(words[start : start + order])
+                columns.append(column_of.setdefault(ngram, len(column_of)))
+                rows.append(row)
+    counts = coo_array((np.ones(len(rows)), (rows, columns)), shape=(len(sentences), len(column_of)))
+    return counts.tocsr(), column_of  # repetitions add up
+
+
+def pair_scores(
+    captions: SentenceVectors, references: SentenceVectors, first: Pair, count: Pair, *, without: Pair | None = None
+) -> Float32[Numbers, "pair"]:
+    """Return CIDEr-D of each caption with one image.
 
     Args:
-        image_of_caption: the images, -1 for none.
+        captions: one per pair.
+        references: of all images.
+        first: the number of the image's first reference.
+        count: how many references follow each other from there.
+        without: the number of a reference to leave out.
+    """
+    pair, reference = np.repeat(np.arange(len(count)), count), _runs(first, count)
+    if without is not None:
+        others = reference != without[pair]
+        pair, reference, count = pair[others], reference[others], count - 1
+    left, right = captions[pair], references[reference]
+    products = np.asarray((left.weights * right.weights).sum(axis=1)) * length_penalty(left.lengths - right.lengths)
+    return (np.bincount(pair, weights=products, minlength=len(count)) * SCALE / ORDERS / count).astype(np.float32)
+
+
+def length_penalty(difference: Int64[Numbers, "*shape"]) -> Float64[Numbers, "*shape"]:
+    """Return exp(-(|c| - |r|)² / 2σ²) of a difference in words."""
+    return np.exp(-(difference**2) / (2 * SIGMA**2))
+
+
+def images_of_captions(
+    image_of_caption: Sequence[int] | None, captions: int, references_per_image: Int64[Numbers, "image"]
+) -> Int64[Numbers, "caption"]:
+    """Return the image that each caption belongs to (-1 for none), by default of references in their order.
+
+    Args:
+        image_of_caption: the images.
         captions: the number of captions.
-        held: the number of references of each image.
+        references_per_image: the number of references of each image.
 
     Raises:
         ItmlabError: not one image or -1 for each caption.
     """
-    default = np.repeat(np.arange(len(held)), held)
+    count = len(references_per_image)
+    default = np.repeat(np.arange(count), references_per_image)
     images = default if image_of_caption is None else np.asarray(image_of_caption)
     is_whole = not images.size or np.issubdtype(images.dtype, np.integer)
-    if images.shape != (captions,) or not is_whole or ((images < -1) | (images >= len(held))).any():
-        message = f"leave_one_out needs image_of_caption: one of {len(held)} images, or -1, for each of {captions}"
-        raise ItmlabError(f"{message} captions")
+    if images.shape != (captions,) or not is_whole or ((images < -1) | (images >= count)).any():
+        message = f"leave_one_out needs image_of_caption: one of {count} images, or -1, for each of {captions} captions"
+        raise ItmlabError(message)
     return images.astype(np.int64)
 
 
-def check_left_out(caption: int, image: int, is_reference: bool, held: int) -> None:
-    """Raise an ItmlabError unless a caption can be left out of the references of its image."""
-    if not is_reference or held == 1:
+def check_left_out(caption: int, image: int, is_reference: bool, references: int) -> None:
+    """Raise an ItmlabError unless a caption can be left out of the references of its image.
+
+    Args:
+        caption: its number.
+        image: the number of its image.
+        is_reference: whether it is among the references of that image.
+        references: how many references the image has.
+    """
+    if not is_reference or references == 1:
         reason = "the only reference" if is_reference else "not among the references"
         message = f"caption {caption} is {reason} of image {image}: it cannot be left out"
         raise ItmlabError(message, remedy="correct image_of_caption, or put -1 for a caption of no image")
+
+
+def _runs(first: Int64[Numbers, "run"], lengths: Int64[Numbers, "run"]) -> Int64[Numbers, "number"]:
+    """Return the numbers first, first + 1, ... of each run, run after run."""
+    return np.arange(lengths.sum()) + np.repeat(first - (lengths.cumsum() - lengths), lengths)

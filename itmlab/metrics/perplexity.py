@@ -5,9 +5,7 @@
 of a sentence of n tokens. The model is any function that continues sentences, or a published one by name or folder.
 """
 
-import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +16,6 @@ from torch.nn.functional import cross_entropy
 
 from ..errors import ItmlabError
 from ..storage import fetched, weights_directory
-from ..text.graph import tokenise
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -64,17 +61,6 @@ class Fluency:
     def perplexity(self) -> Float[Tensor, "sentence"]:
         """exp of the mean of -log p over a sentence's tokens; NaN for a sentence without tokens."""
         return (self.negative_log_likelihood / self.tokens).exp()
-
-    @property
-    def mean(self) -> float:
-        """The mean perplexity of the sentences that have one, as the field reports it; a few outliers dominate it."""
-        return self.perplexity[self.tokens > 0].mean().item()
-
-    @property
-    def median(self) -> float:
-        """The median perplexity of the sentences that have one."""
-        known = self.perplexity[self.tokens > 0]
-        return known.quantile(0.5).item() if len(known) else math.nan
 
 
 @torch.no_grad()
@@ -168,10 +154,8 @@ def causal_model(
         raise ItmlabError("a model needs its tokeniser", remedy="give tokenizer=, or the model's name or folder")
     beginning = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.cls_token_id
     if beginning is None:
-        raise ItmlabError(
-            f"{type(tokenizer).__name__} has no token for the beginning of a sentence",
-            remedy="set tokenizer.bos_token to one that the model knows",
-        )
+        message = f"{type(tokenizer).__name__} has no token for the beginning of a sentence"
+        raise ItmlabError(message, remedy="set tokenizer.bos_token to one that the model knows")
 
     def encode(sentences: Sequence[str]) -> list[list[int]]:
         # a caption that holds "<|endoftext|>" holds these letters, not the token
@@ -207,90 +191,20 @@ def _pretrained(name: str) -> "tuple[PreTrainedModel, PreTrainedTokenizerBase]":
     from transformers.utils import logging
 
     name = str(SHIPPED / name) if name.isalnum() and (SHIPPED / name).is_dir() else name
-    options = {"trust_remote_code": False}
     weights = {"use_safetensors": True, "dtype": torch.float32, "output_loading_info": True}
 
     def load() -> Any:
-        loaded = AutoModelForCausalLM.from_pretrained(name, **weights, **options)
-        return *loaded, AutoTokenizer.from_pretrained(name, **options)
+        loaded = AutoModelForCausalLM.from_pretrained(name, trust_remote_code=False, **weights)
+        return *loaded, AutoTokenizer.from_pretrained(name, trust_remote_code=False)
 
     shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()  # of the weights read, be they few or many
+    logging.disable_progress_bar()  # of the weights read
     try:
         model, report, tokenizer = fetched(name, load)
     finally:
         if shown:
             logging.enable_progress_bar()
     if lacking := sorted(report["missing_keys"]):  # transformers would fill them with noise
-        raise ItmlabError(
-            f"the checkpoint lacks {', '.join(lacking[:4])}{' and more' if len(lacking) > 4 else ''}",
-            where=name,
-            remedy="use the checkpoint of a causal language model",
-        )
+        message = f"the checkpoint lacks {len(lacking)} weights, first {lacking[0]}"
+        raise ItmlabError(message, where=name, remedy="use the checkpoint of a causal language model")
     return model, tokenizer
-
-
-class NgramModel:
-    """Interpolated Kneser-Ney over words: a language model of captions, learnt in seconds from captions alone.
-
-    p(w | h) = max(c(h w) - D, 0) / c(h ·) + D N(h ·) / c(h ·) · p(w | h'), where h' is h without its first word, N(h ·)
-    how many words follow h, and below the highest order a count is of the different words that stand before (Chen &
-    Goodman 1999, Sec. 2.7). Below the lowest order lies 1 / (words + 1), which any unknown word has. Words are read in
-    lower case; punctuation marks are words.
-
-    Args:
-        sentences: to learn from.
-        order: the longest n-grams.
-        discount: D.
-
-    >>> model = NgramModel(["a dog runs", "a dog sleeps", "a cat sleeps"])
-    >>> some = model.fluency(["a dog sleeps", "dog a sleeps"]).perplexity
-    >>> bool(some[0] < some[1])
-    True
-    """
-
-    def __init__(self, sentences: Iterable[str], *, order: int = 3, discount: float = 0.75):
-        if order < 1 or not 0 < discount < 1:
-            raise ItmlabError(f"order {order} with discount {discount}", remedy="order 1 or more, discount in 0..1")
-        self.order, self.discount = order, discount
-        longest: Counter[tuple[str, ...]] = Counter()
-        for sentence in sentences:
-            words = self._words(sentence)
-            longest.update(tuple(words[at - order + 1 : at + 1]) for at in range(order - 1, len(words)))
-        if not longest:
-            raise ItmlabError("a language model needs sentences with words")
-        self._counts = {order: longest}
-        for length in range(order - 1, 0, -1):  # how many different words stand before each shorter one
-            self._counts[length] = Counter(gram[1:] for gram in self._counts[length + 1])
-        self._follow: dict[tuple[str, ...], list[int]] = {}  # history -> [sum of counts, different words behind it]
-        for counts in self._counts.values():
-            for gram, count in counts.items():
-                sums = self._follow.setdefault(gram[:-1], [0, 0])
-                sums[0] += count
-                sums[1] += 1
-        self.words = frozenset(gram[-1] for gram in longest)
-
-    def _words(self, sentence: str) -> list[str]:
-        return ["<s>"] * (self.order - 1) + list(tokenise(sentence.lower()))
-
-    def probability(self, word: str, history: tuple[str, ...]) -> float:
-        """Return p(word | the last words of history)."""
-        history = history[max(len(history) - self.order + 1, 0) :]
-        value = 1 / (len(self.words) + 1)
-        for length in range(len(history) + 1):
-            before = history[len(history) - length :]
-            if (sums := self._follow.get(before)) is None:
-                break  # of a longer history nothing is known either
-            count = self._counts[length + 1].get((*before, word), 0)
-            value = (max(count - self.discount, 0) + self.discount * sums[1] * value) / sums[0]
-        return value
-
-    def fluency(self, sentences: Sequence[str]) -> Fluency:
-        """Return the likelihood of each sentence, as the function `fluency` does for other models."""
-        losses, tokens = [], []
-        for sentence in sentences:
-            words, first = self._words(sentence), self.order - 1
-            chances = [self.probability(words[at], tuple(words[at - first : at])) for at in range(first, len(words))]
-            losses.append(-math.fsum(map(math.log, chances)))
-            tokens.append(len(chances))
-        return Fluency(torch.tensor(losses, dtype=torch.float64), torch.tensor(tokens, dtype=torch.int64))

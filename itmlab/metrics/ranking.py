@@ -1,10 +1,12 @@
 """Recall, the table that the field reports: R@k and R^V@k (Biten et al. 2022, Eq. 1 and 2), both directions, their sum.
 
-Positives are found by counting what scores at least as much, not by sorting, and a transposed view is walked as it lies
-in memory: no copy of the matrix is ever made. Ties are counted against the model (METHODS 2.3).
+Positives are found by counting what scores at least as much, not by sorting, and a transposed view is read in its order
+in memory: no copy of the matrix is made. Ties are counted against the model (METHODS 2.3). `retrieval_in_blocks` ranks
+without the whole matrix.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Literal
@@ -13,11 +15,13 @@ import torch
 from jaxtyping import Bool, Float, Float64, Int64
 from torch import Tensor
 
+from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
 
 Scores = Float[Tensor, "anchor candidate"]
 Mask = Bool[Tensor, "anchor candidate"]
 Numbers = Int64[Tensor, "pair"]  # of anchors, of candidates: (anchor, candidate) are the pairs that belong together
+Pairs = tuple[Numbers, Numbers]
 Sense = Literal["any", "share"]
 
 
@@ -38,37 +42,57 @@ def recall(similarity: Scores, positives: Mask, k: int, *, sense: Sense = "any")
     >>> recall(scores, positives, 2), recall(scores, positives, 2, sense="share")
     (100.0, 50.0)
     """
-    similarity, positives = torch.as_tensor(similarity), torch.as_tensor(positives).bool()
+    similarity = torch.as_tensor(similarity)
     anchor, candidate = positive_pairs(similarity, positives)
     check_k(k, similarity.shape[1])
     return measured(similarity, anchor, candidate, (k,), sense=sense)[0][k]
 
 
 def measured(
-    similarity: Scores, anchor: Numbers, candidate: Numbers, ks: tuple[int, ...], *, sense: Sense = "any"
+    similarity: Scores, anchor: Numbers, candidate: Numbers, ks: Sequence[int], *, sense: Sense = "any"
 ) -> tuple[dict[int, float], dict[str, float]]:
     """Return recall in percent for each k, and the "median" and "mean" rank (from 1 on) of each query's best positive.
 
-    The median of an even number of queries is rounded down, as in the code of VSE++ and its successors. Positives are
-    given as index pairs.
+    The median of an even number of queries is rounded down, as in the code of VSE++ and its successors.
+
+    Args:
+        similarity: scores of the model.
+        anchor: of each positive pair.
+        candidate: of each positive pair.
+        ks: the cut-offs.
+        sense: as for `recall`.
     """
     check_sense(sense)
     owner, rank = ranks(similarity, anchor, candidate, best_only=sense == "any")
-    sought = torch.bincount(owner, minlength=len(similarity))
-    hits = {k: torch.bincount(owner[rank < k], minlength=len(similarity)) for k in ks}
-    best = torch.full_like(sought, similarity.shape[1]).scatter_reduce(0, owner, rank, "amin").sort().values
-    median = (best[(len(best) - 1) // 2] + best[len(best) // 2]) // 2 + 1
+    return _summary(owner, rank, len(similarity), ks)
+
+
+def _summary(
+    owner: Numbers, rank: Numbers, anchors: int, ks: Sequence[int]
+) -> tuple[dict[int, float], dict[str, float]]:
+    """Return what `measured` does from the ranks of all positives, or of each anchor's best one."""
+    sought = torch.bincount(owner, minlength=anchors)
+    hits = {k: torch.bincount(owner[rank < k], minlength=anchors) for k in ks}
+    best = rank.new_full((anchors,), torch.iinfo(rank.dtype).max).scatter_reduce(0, owner, rank, "amin").sort().values
+    median = (best[(anchors - 1) // 2] + best[anchors // 2]) // 2 + 1
     typical = {"median": float(median), "mean": best.double().mean().item() + 1}
     return {k: 100 * (hits[k].double() / sought).mean().item() for k in ks}, typical
 
 
-def ranks(
-    similarity: Scores, anchor: Numbers, candidate: Numbers, *, best_only: bool
-) -> tuple[Int64[Tensor, "positive"], Int64[Tensor, "positive"]]:
+def ranks(similarity: Scores, anchor: Numbers, candidate: Numbers, *, best_only: bool) -> Pairs:
     """Return the anchor and the rank (0 is first) of every positive pair, or of each anchor's best one only.
 
     Ties are counted against the model: a negative that scores the same as a positive stands before it, so that a model
-    which scores everything alike finds nothing. With distinct scores this is the rank of a sort. NaN is an ItmlabError.
+    which scores everything alike finds nothing. With distinct scores this is the rank of a sort.
+
+    Args:
+        similarity: scores of the model.
+        anchor: of each positive pair.
+        candidate: of each positive pair.
+        best_only: only the best positive of each anchor.
+
+    Raises:
+        ItmlabError: a score is NaN.
     """
     scores = similarity[anchor, candidate]
     order = scores.sort(descending=True, stable=True).indices
@@ -95,7 +119,15 @@ def expected_recalls_of_each(
     """Return recall of each query (0 to 1) for each k, expected when ties are broken at random.
 
     A place among N equal scores, P of them positives, i of them placed before, holds a positive with the chance
-    P / (N - i), if none of those i did (hypergeometric). A k above the candidates is an ItmlabError.
+    P / (N - i), if none of those i did (hypergeometric).
+
+    Args:
+        similarity: scores of the model.
+        positives: the pairs that belong together.
+        ks: the cut-offs.
+
+    Raises:
+        ItmlabError: a k above the candidates.
 
     >>> scores, positives = torch.tensor([[1, 1, 1, 1, 0]]), torch.tensor([[True, False, False, False, False]])
     >>> {k: recall.item() for k, recall in expected_recalls_of_each(scores, positives, (1, 2, 4)).items()}
@@ -155,16 +187,16 @@ def check_matrices(similarity: Scores, other: Tensor, name: str, axes: str = "(a
         raise ItmlabError(f"similarity and {name} must both be {axes}; got {shapes}")
 
 
-def positive_pairs(similarity: Scores, positives: Mask) -> tuple[Numbers, Numbers]:
-    """Return the (anchor, candidate) indices of a mask in which every anchor has a positive, else an ItmlabError."""
-    anchor, candidate = marked_pairs(similarity, positives)
+def positive_pairs(similarity: Scores, positives: Mask | Pairs) -> Pairs:
+    """Return the (anchor, candidate) indices of positives in which every anchor has one, else an ItmlabError."""
+    pairs = positives if isinstance(positives, tuple) else marked_pairs(similarity, torch.as_tensor(positives).bool())
     if len(similarity) == 0:
         raise ItmlabError("there is nothing to rank: the similarity matrix is empty")
-    require_positives(anchor, len(similarity), "query")
-    return anchor, candidate
+    require_positives(pairs[0], len(similarity), "query")
+    return pairs
 
 
-def marked_pairs(similarity: Scores, positives: Mask) -> tuple[Numbers, Numbers]:
+def marked_pairs(similarity: Scores, positives: Mask) -> Pairs:
     """Return the (anchor, candidate) indices of a mask; an ItmlabError when the shapes differ."""
     check_matrices(similarity, positives, "positives")
     if positives.stride(0) < positives.stride(1):  # `nonzero` would copy a transposed view
@@ -195,12 +227,12 @@ def check_k(k: int, candidates: int, *, where: str | None = None, remedy: str | 
         raise FewCandidates(k, candidates, where=where, remedy=remedy or f"{choice}rank more candidates")
 
 
-# Both directions, over one pool of images and captions or several folds.
+# Both directions, over one pool of images and captions, several folds, or block by block.
 
 
 def retrieval(
     similarity: Float[Tensor, "image caption"],
-    positives: Bool[Tensor, "image caption"] | None = None,
+    positives: Bool[Tensor, "image caption"] | Pairs | None = None,
     *,
     ks: Sequence[int] = (1, 5, 10),
     folds: int = 1,
@@ -212,7 +244,8 @@ def retrieval(
 
     Args:
         similarity: scores of the model.
-        positives: the pairs that belong together; by default every image has the same number of captions, in order.
+        positives: the pairs that belong together, as a mask or as indices (image, caption); by default every image has
+            the same number of captions, in order.
         ks: the cut-offs.
         folds: consecutive blocks of images of equal size, each ranked among its own captions, and averaged (COCO's 1K
             is 5 folds of 1,000).
@@ -226,21 +259,107 @@ def retrieval(
     ({1: 100.0, 2: 100.0}, 400.0, {'median': 1.0, 'mean': 1.0})
     """
     similarity = torch.as_tensor(similarity)
-    tables: dict[str, list[tuple[dict[int, float], dict[str, float]]]] = {"i2t": [], "t2i": []}
+    sides: dict[str, list[Any]] = {"i2t": [], "t2i": []}
     for pool in pools(similarity, positives, folds):
         block = similarity if folds == 1 else pool.of(similarity)  # a whole matrix is never copied
         for k in ks:
             check_k(k, min(block.shape))
-        tables["i2t"].append(measured(block, pool.row, pool.column, tuple(ks), sense=sense))
-        tables["t2i"].append(measured(block.T, pool.column, pool.row, tuple(ks), sense=sense))
-    table, rank = ({side: _mean([fold[part] for fold in folds]) for side, folds in tables.items()} for part in (0, 1))
-    table["rsum"] = sum(table["i2t"].values()) + sum(table["t2i"].values())
-    return table | {"rank": rank}
+        sides["i2t"].append(measured(block, pool.row, pool.column, ks, sense=sense))
+        sides["t2i"].append(measured(block.T, pool.column, pool.row, ks, sense=sense))
+    return _table(sides)
+
+
+def retrieval_in_blocks(
+    score: Callable[[slice, slice], Float[Tensor, "image caption"]],
+    positives: Pairs,
+    shape: tuple[int, int],
+    *,
+    ks: Sequence[int] = (1, 5, 10),
+    block: int = 1 << 25,
+) -> dict[str, Any]:
+    """Return what `retrieval` does without the score matrix in memory. Every pair is scored twice.
+
+    Args:
+        score: returns the scores of a range of images with a range of captions.
+        positives: the pairs that belong together, as indices (image, caption).
+        shape: the number of images and of captions.
+        ks: the cut-offs.
+        block: how many scores are held at a time, at most (but a row at least).
+
+    Raises:
+        ItmlabError: as `retrieval`.
+
+    >>> images, captions = torch.eye(4), torch.eye(4)
+    >>> score = lambda rows, columns: images[rows] @ captions[columns].T
+    >>> retrieval_in_blocks(score, (torch.arange(4), torch.arange(4)), (4, 4), ks=(1,), block=6)["rsum"]
+    200.0
+    """
+    image, caption = positives
+    every = slice(None)
+    sides = {
+        "i2t": (image, caption, shape, lambda rows: score(rows, every)),
+        "t2i": (caption, image, shape[::-1], lambda rows: score(every, rows).T),
+    }
+    table: dict[str, list[Any]] = {}
+    for side, (anchor, candidate, (anchors, candidates), rows_of) in sides.items():
+        require_positives(anchor, anchors, "query")
+        for k in ks:
+            check_k(k, candidates)
+        order = anchor.argsort(stable=True)
+        anchor, candidate = anchor[order], candidate[order]
+        size, parts = max(1, block // candidates), []
+        for start in range(0, anchors, size):
+            inside = slice(*torch.searchsorted(anchor, torch.tensor([start, start + size])).tolist())
+            scores = rows_of(slice(start, start + size))
+            owner, rank = ranks(scores, anchor[inside] - start, candidate[inside], best_only=True)
+            parts.append((owner + start, rank))
+        owner, rank = map(torch.cat, zip(*parts, strict=True))
+        table[side] = [_summary(owner, rank, anchors, ks)]
+    return _table(table)
+
+
+def _table(sides: dict[str, list[tuple[dict[int, float], dict[str, float]]]]) -> dict[str, Any]:
+    """Return the table of `retrieval` from recalls and typical ranks of each fold."""
+    table, rank = ({side: _mean([fold[part] for fold in folds]) for side, folds in sides.items()} for part in (0, 1))
+    return table | {"rsum": sum(table["i2t"].values()) + sum(table["t2i"].values()), "rank": rank}
 
 
 def _mean(tables: list[dict[Any, float]]) -> dict[Any, float]:
     """Return the mean of each entry."""
     return {name: fmean(table[name] for table in tables) for name in tables[0]}
+
+
+PROTOCOLS = ("field", "corrected")
+
+
+def positives_by(protocol: str, data: CaptionSet, folds: int = 1) -> Pairs:
+    """Return the positives of a data set as indices (image, caption), by the name of a protocol.
+
+    "field" is what papers report: an image and its own captions. "corrected" adds the captions that other images of
+    the same fold have word for word (upper and lower case and punctuation aside): the text alone does not say which of
+    the images is meant. These are 314 captions of COCO's 5K test split.
+
+    Args:
+        protocol: "field" or "corrected".
+        data: the images and captions.
+        folds: as for `retrieval`.
+
+    Raises:
+        ItmlabError: another protocol.
+    """
+    if protocol not in PROTOCOLS:
+        raise ItmlabError(f"there is no protocol {protocol!r}", remedy=f"choose one of {', '.join(PROTOCOLS)}")
+    if protocol == "field":
+        return data.image_of_caption, torch.arange(len(data.captions))
+    images_of: dict[tuple[int, tuple[str, ...]], dict[int, None]] = {}
+    keys = []
+    for caption, image in zip(data.captions, data.image_of_caption.tolist(), strict=True):
+        words = tuple(re.findall(r"\w+", caption.lower())) or (caption,)
+        keys.append((image * folds // len(data), words))
+        images_of.setdefault(keys[-1], {})[image] = None
+    pairs = [(image, caption) for caption, key in enumerate(keys) for image in images_of[key]]
+    image, caption = torch.tensor(pairs, dtype=torch.int64).reshape(-1, 2).T
+    return image, caption
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,9 +384,15 @@ class Pool:
 
 
 def pools(
-    similarity: Float[Tensor, "image caption"], positives: Bool[Tensor, "image caption"] | None, folds: int
+    similarity: Float[Tensor, "image caption"], positives: Bool[Tensor, "image caption"] | Pairs | None, folds: int
 ) -> list[Pool]:
-    """Return consecutive blocks of equally many images; see `retrieval`."""
+    """Return consecutive blocks of equally many images, each with its own captions.
+
+    Args:
+        similarity: of all images and captions; only its shape is read.
+        positives: as for `retrieval`.
+        folds: the number of blocks.
+    """
     if similarity.ndim != 2:
         raise ItmlabError(f"similarity must be (image, caption), not {tuple(similarity.shape)}")
     images, captions = similarity.shape
@@ -278,19 +403,26 @@ def pools(
         caption = torch.arange(captions, device=similarity.device)
         image = caption // (captions // images)
     else:
-        image, caption = positive_pairs(similarity, torch.as_tensor(positives).bool())
+        image, caption = positive_pairs(similarity, positives)
         require_positives(caption, captions, "caption")
     return blocks(image, caption, images, folds)
 
 
 def blocks(image: Numbers, caption: Numbers, images: int, folds: int) -> list[Pool]:
-    """Return the `pools` of so many images, from the pairs alone."""
+    """Return the `pools` of so many images, from the pairs alone.
+
+    Args:
+        image: of each positive pair.
+        caption: of each positive pair.
+        images: the number of images.
+        folds: the number of blocks.
+    """
     if isinstance(folds, bool) or not isinstance(folds, int) or folds < 1 or images % folds:
         raise ItmlabError(f"{images} images cannot be cut into folds={folds} equal blocks")
     size = images // folds
-    found_pools = []
+    consecutive = []
     for first in range(0, images, size):
         inside = (image >= first) & (image < first + size)
         columns, column = caption[inside].unique(return_inverse=True)
-        found_pools.append(Pool(slice(first, first + size), columns, image[inside] - first, column))
-    return found_pools
+        consecutive.append(Pool(slice(first, first + size), columns, image[inside] - first, column))
+    return consecutive

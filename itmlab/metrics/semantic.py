@@ -7,49 +7,30 @@ model ranks first, and top_m the m that N ranks first, the paper prints
     NCS@k(q) = Σ N[q, c] over c in top_k ∩ top_m  /  Σ N[q, c] over c in top_m                       (Eq. 5)
 
 The authors' code has another NCS: Σ N over top_k, over the largest sum that k candidates can have. That is the default,
-and `restrict=m` is the printed one. Both measures of every depth follow from one `SemanticRanking`. The code's SR asks
-for other candidates (`image_relevance`), and where nothing is relevant its NCS is 0 (`unanswered="zero"`).
+and `restrict=m` is the printed one. Both measures of every depth follow from one `SemanticRanking`. The code's SR seeks
+other candidates (`image_relevance`), and where nothing is relevant its NCS is 0 (`ncs_of_each(...).nan_to_num()`).
 """
 
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import torch
 from jaxtyping import Bool, Float, Float64, Int64
 from torch import Tensor
 
 from ..errors import ItmlabError
-from .ranking import (
-    Mask,
-    Numbers,
-    Scores,
-    Sense,
-    check_matrices,
-    check_sense,
-    first_nan,
-    marked_pairs,
-    pools,
-    retrieval,
-)
-
-Unanswered = Literal["left_out", "zero"]
+from .ranking import Mask, Pairs, Scores, Sense, check_matrices, check_sense, first_nan, marked_pairs, pools, retrieval
 
 
 def semantic_recall(
-    similarity: Scores,
-    relevance: Scores,
-    k: int,
-    *,
-    relevant: int,
-    sense: Sense = "share",
-    positives: Mask | None = None,
-    keep_ground_truth: bool = True,
-    unanswered: Unanswered = "left_out",
+    similarity: Scores, relevance: Scores, k: int, *, relevant: int, sense: Sense = "share", **truth: Any
 ) -> float:
     """Return SR@k in percent: the share of a query's most relevant candidates among its k best, mean over queries.
+
+    Queries to which nothing is relevant are left out, with a warning.
 
     Args:
         similarity: scores of the model.
@@ -57,10 +38,7 @@ def semantic_recall(
         k: how many candidates are retrieved.
         relevant: how many of the most relevant candidates are sought.
         sense: "share", or "any" for whether one of them is among the k best.
-        positives: the annotated pairs, needed without ground truth.
-        keep_ground_truth: False (the paper's "N") neither ranks the positives nor calls them relevant.
-        unanswered: queries to which nothing is relevant are left out, with a warning, or count "zero", as in the
-            authors' code.
+        **truth: `positives` and `keep_ground_truth`, as for `SemanticRanking.of`.
 
     Raises:
         ItmlabError: NaN, other shapes, too large a k or `relevant`, or negative relevance.
@@ -69,9 +47,8 @@ def semantic_recall(
     >>> semantic_recall(scores, relevance, 3, relevant=2)
     50.0
     """
-    options = {"sense": sense, "positives": positives, "keep_ground_truth": keep_ground_truth}
-    values = semantic_recall_of_each(similarity, relevance, k, relevant=relevant, **options)
-    return _mean([values], f"SR@{k}", unanswered, warn=True)
+    values = semantic_recall_of_each(similarity, relevance, k, relevant=relevant, sense=sense, **truth)
+    return _mean([values], f"SR@{k}", warn=True)
 
 
 def semantic_recall_of_each(
@@ -83,27 +60,28 @@ def semantic_recall_of_each(
     return ranking.recalls(k, relevant, sense=sense)
 
 
-def ncs(
-    similarity: Scores,
-    relevance: Scores,
-    k: int,
-    *,
-    restrict: int | None = None,
-    positives: Mask | None = None,
-    keep_ground_truth: bool = True,
-    unanswered: Unanswered = "left_out",
-) -> float:
+def ncs(similarity: Scores, relevance: Scores, k: int, *, restrict: int | None = None, **truth: Any) -> float:
     """Return NCS@k in percent: the relevance of a query's k best over that of the k most relevant, mean over queries.
 
     This is what the authors' code computes. `restrict=m` is the formula as printed: of the k best only those that are
-    among the m most relevant count, over the sum of those m. See `semantic_recall` for the other arguments.
+    among the m most relevant count, over the sum of those m. Queries to which nothing is relevant are left out, with a
+    warning.
+
+    Args:
+        similarity: scores of the model.
+        relevance: of each candidate to each query, not negative.
+        k: how many candidates are retrieved.
+        restrict: m of the printed formula.
+        **truth: `positives` and `keep_ground_truth`, as for `SemanticRanking.of`.
+
+    Raises:
+        ItmlabError: as `semantic_recall`.
 
     >>> scores, relevance = torch.tensor([[0.9, 0.8, 0.7, 0.1]]), torch.tensor([[2.0, 0.0, 4.0, 6.0]])
     >>> ncs(scores, relevance, 3), ncs(scores, relevance, 3, restrict=2)
     (50.0, 40.0)
     """
-    options = {"restrict": restrict, "positives": positives, "keep_ground_truth": keep_ground_truth}
-    return _mean([ncs_of_each(similarity, relevance, k, **options)], f"NCS@{k}", unanswered, warn=True)
+    return _mean([ncs_of_each(similarity, relevance, k, restrict=restrict, **truth)], f"NCS@{k}", warn=True)
 
 
 def ncs_of_each(
@@ -119,7 +97,10 @@ def image_relevance(
 ) -> Float[Tensor, "image image"]:
     """Return how relevant images are to an image: φ of its captions to them, summed (the authors' SR; METHODS 2.4).
 
-    Each caption counts for its `depth` most relevant images only, as many as the code's largest cut-off.
+    Args:
+        relevance: of each image to each caption.
+        positives: the captions of each image.
+        depth: a caption counts for so many of its most relevant images only; the code's largest cut-off.
 
     >>> relevance = torch.tensor([[9.0, 1.0], [7.0, 0.0], [2.0, 8.0]])
     >>> image_relevance(relevance, torch.tensor([[True, True, False], [False, False, True]])).tolist()
@@ -128,22 +109,15 @@ def image_relevance(
     if depth < relevance.shape[1]:
         top = relevance.topk(depth, dim=1)
         relevance = torch.zeros_like(relevance).scatter(1, top.indices, top.values)
-    image, caption = torch.as_tensor(positives).bool().nonzero(as_tuple=True)
-    return relevance.new_zeros(len(positives), relevance.shape[1]).index_add_(0, image, relevance[caption])
+    return positives.to(relevance.dtype) @ relevance
 
 
-def _mean(
-    folds: Sequence[Float64[Tensor, "anchor"]], name: str, unanswered: Unanswered, *, warn: bool = False
-) -> float:
+def _mean(folds: Sequence[Float64[Tensor, "anchor"]], name: str, *, warn: bool = False) -> float:
     """Return the mean over folds of the mean over the queries that have a value.
 
     Raises:
         ItmlabError: a fold in which no query has one.
     """
-    if unanswered not in ("left_out", "zero"):
-        raise ItmlabError(f"no way {unanswered!r} with unanswered queries", remedy='choose "left_out" or "zero"')
-    if unanswered == "zero":
-        return fmean(values.nan_to_num(0).mean().item() for values in folds)
     for values in folds:
         without = int(values.isnan().sum())
         if without == len(values):
@@ -185,9 +159,15 @@ class SemanticRanking:
         positives: Mask | None = None,
         keep_ground_truth: bool = True,
     ) -> Self:
-        """Rank both matrices to these depths, in blocks of queries. Transposed views are as good as matrices.
+        """Rank both matrices to these depths, in blocks of queries.
 
-        Without ground truth each query's positives are neither ranked nor relevant.
+        Args:
+            similarity: scores of the model; a transposed view is enough.
+            relevance: of each candidate to each query, not negative.
+            retrieved: how many of the model's first candidates are kept.
+            ideal: how many of the most relevant candidates are kept.
+            positives: the annotated pairs, needed without ground truth.
+            keep_ground_truth: False (the paper's "N") neither ranks the positives nor calls them relevant.
 
         Raises:
             ItmlabError: shapes that differ, NaN, relevance that is negative or infinite, a depth above the candidates.
@@ -246,9 +226,7 @@ class SemanticRanking:
         return above, torch.where(threshold > 0, torch.minimum(equal, places), 0), threshold
 
 
-def _first(
-    similarity: Scores, relevance: Scores, k: int, removed: tuple[Numbers, Numbers] | None
-) -> Int64[Tensor, "anchor k"]:
+def _first(similarity: Scores, relevance: Scores, k: int, removed: Pairs | None) -> Int64[Tensor, "anchor k"]:
     """Return the candidates of the k largest similarities, the less relevant first where they are equal."""
     top = similarity.topk(min(k + 1, similarity.shape[1]), dim=1)  # one more, to see whether the k-th is tied with it
     tied = (top.values[:, 1:] == top.values[:, :-1]).any(dim=1)
@@ -288,14 +266,12 @@ def _check_finite(similarity: Scores, relevance: Scores, start: int) -> None:
 def semantic_retrieval(
     similarity: Float[Tensor, "image caption"],
     relevance: Float[Tensor, "caption image"],
-    positives: Mask | None = None,
+    positives: Mask | Pairs | None = None,
     *,
     ks: Sequence[int] = (1, 5, 10),
     relevant: int = 10,
     restrict: int | None = None,
     folds: int = 1,
-    relevant_items: Literal["pairs", "images"] = "pairs",
-    unanswered: Unanswered = "left_out",
 ) -> dict[str, Any]:
     """Return R^V, R, SR and NCS of a score matrix, `table["NCS"]["i2t"][5]` in percent, and their sums.
 
@@ -311,15 +287,10 @@ def semantic_retrieval(
         relevant: how many of the most relevant SR seeks.
         restrict: as for `ncs`.
         folds: as for `retrieval`.
-        relevant_items: "images" as in the authors' code (METHODS 2.4): SR seeks `relevant` images, those of largest
-            `image_relevance` to the query's image, and all their captions.
-        unanswered: "zero" counts queries to which nothing is relevant as 0, as in the authors' code.
 
     Raises:
         ItmlabError: as `ncs`.
     """
-    if relevant_items not in ("pairs", "images"):
-        raise ItmlabError(f"no relevant items {relevant_items!r}", remedy='choose "pairs" or "images"')
     similarity, relevance = torch.as_tensor(similarity), torch.as_tensor(relevance)
     if similarity.ndim != 2 or relevance.shape != similarity.T.shape:
         shapes = f"{tuple(similarity.shape)} and {tuple(relevance.shape)}"
@@ -328,43 +299,21 @@ def semantic_retrieval(
     for name, sense in (("RV", "any"), ("R", "share")):
         reached = retrieval(similarity, positives, ks=ks, folds=folds, sense=sense)
         table[name] = {side: reached[side] for side in ("i2t", "t2i")}
-    blocks = pools(similarity, positives, folds)
-    for mark, keep in (("", True), ("(N)", False)):
-        depths = {"retrieved": max(ks), "ideal": max(*ks, relevant, restrict or 1)}
-        folds_of: dict[str, list[tuple[dict[int, Tensor], dict[int, Tensor]]]] = {"i2t": [], "t2i": []}
-        for pool in blocks:
-            scores, gains = (similarity, relevance.T) if folds == 1 else (pool.of(similarity), pool.of(relevance.T))
+    depths = {"retrieved": max(ks), "ideal": max(*ks, relevant, restrict or 1)}
+    values: dict[tuple[str, str, int], list[Tensor]] = {}  # by measure, direction and k: a value per query of each fold
+    for pool in pools(similarity, positives, folds):
+        scores, gains = (similarity, relevance.T) if folds == 1 else (pool.of(similarity), pool.of(relevance.T))
+        for mark, keep in (("", True), ("(N)", False)):
             truth = torch.empty(0, 0) if keep else pool.positives  # a large mask, made only when it is needed
-            by_images = _image_gains(gains, pool.positives, relevant) if relevant_items == "images" else {}
-            sides = {"i2t": (scores, gains, truth), "t2i": (scores.T, gains.T, truth.T)}
-            for side, (side_scores, side_gains, side_truth) in sides.items():
-                options = {"positives": side_truth, "keep_ground_truth": keep}
-                ranking = SemanticRanking.of(side_scores, side_gains, **depths, **options)
-                sought_ranking, sought = ranking, relevant
-                if side in by_images:
-                    image_gains, sought = by_images[side]
-                    sought_ranking = SemanticRanking.of(
-                        side_scores, image_gains, retrieved=max(ks), ideal=sought, **options
-                    )
-                recalls = {k: sought_ranking.recalls(k, sought) for k in ks}
-                folds_of[side].append((recalls, {k: ranking.scores(k, restrict=restrict) for k in ks}))
-        for place, name in enumerate((f"SR{mark}", f"NCS{mark}")):
-            table[name], table["unanswered"][name] = {}, {}
-            for side, parts in folds_of.items():
-                values = {k: [part[place][k] for part in parts] for k in ks}
-                table[name][side] = {k: _mean(values[k], f"{name}@{k} {side}", unanswered) for k in ks}
-                table["unanswered"][name][side] = sum(int(fold.isnan().sum()) for fold in values[ks[0]])
+            for side, matrices in (("i2t", (scores, gains, truth)), ("t2i", (scores.T, gains.T, truth.T))):
+                ranking = SemanticRanking.of(*matrices[:2], positives=matrices[2], keep_ground_truth=keep, **depths)
+                for k in ks:
+                    values.setdefault((f"SR{mark}", side, k), []).append(ranking.recalls(k, relevant))
+                    values.setdefault((f"NCS{mark}", side, k), []).append(ranking.scores(k, restrict=restrict))
+    for (name, side, k), of_folds in values.items():
+        table.setdefault(name, {}).setdefault(side, {})[k] = _mean(of_folds, f"{name}@{k} {side}")
+        unanswered = sum(int(fold.isnan().sum()) for fold in of_folds)
+        table["unanswered"].setdefault(name, {})[side] = unanswered
     for name, measure in (("Rsum", "RV"), ("Nsum", "NCS"), ("Nsum(N)", "NCS(N)")):
-        table[name] = sum(sum(values.values()) for values in table[measure].values())
+        table[name] = sum(sum(sides.values()) for sides in table[measure].values())
     return table
-
-
-def _image_gains(
-    gains: Float[Tensor, "image caption"], positives: Bool[Tensor, "image caption"], images: int
-) -> dict[str, tuple[Scores, int]]:
-    """Return by direction how relevant each candidate's image is to the query's, and how many candidates are sought."""
-    held, owner = positives.sum(dim=1), positives.to(torch.uint8).argmax(dim=0)
-    if bool((held != held[0]).any()) or bool((positives.sum(dim=0) != 1).any()):
-        raise ItmlabError('relevant_items="images" needs as many captions for each image, and one image for each')
-    relevance = image_relevance(gains.T, positives)
-    return {"i2t": (relevance[:, owner], images * int(held[0])), "t2i": (relevance[owner], images)}

@@ -75,9 +75,8 @@ class Spice:
         if isinstance(references, str) or any(isinstance(captions, str | SceneGraph) for captions in references):
             raise ItmlabError("references are a list of captions for each image", remedy="put each into a list")
         self._held = np.array([len(captions) for captions in references], dtype=np.int64)
-        if (self._held == 0).any():
-            without = np.flatnonzero(self._held == 0)
-            message = f"{len(without)} of {len(references)} images have no references, the first is image {without[0]}"
+        if (without := np.flatnonzero(self._held == 0)).size:
+            message = f"{without.size} of {len(references)} images have no references, the first is image {without[0]}"
             raise ItmlabError(message, remedy="leave these images out")
         installed = wordnet(synonyms)
         self.synonyms = "none" if installed is None else f"wordnet {installed.version}"

@@ -1,7 +1,8 @@
 """Intervals that are honest about few cases and about cases of one image, correlations with ratings.
 
-One bootstrap (`bootstrap`, which draws whole clusters), one interval of a share (`wilson`, and `share` for cases that
-hang together), Pearson's correlation, and the human judgement of SAM's Table 1 (Biten et al. 2022).
+One bootstrap (`bootstrap`, which draws whole clusters), Student's t over seeds with images resampled inside
+(`seed_mean`), one interval of a share (`wilson`, and `share` for dependent cases), Pearson's correlation, and the human
+judgement of SAM's Table 1 (Biten et al. 2022).
 """
 
 import bisect
@@ -30,7 +31,7 @@ class Interval(NamedTuple):
     upper: float
 
     def __str__(self) -> str:
-        return f"{self.value:.3g} [{self.lower:.3g}, {self.upper:.3g}]"
+        return f"{self.value:.3g} ({self.lower:.3g} to {self.upper:.3g})"
 
 
 def bootstrap(
@@ -44,8 +45,7 @@ def bootstrap(
 ) -> Interval:
     """Return a value with its 95 % percentile bootstrap over clusters (Efron & Tibshirani 1993, Sec. 13.3).
 
-    Factors drawn together (seeds and images) call `resample` for each, in turn with one generator, and
-    `percentile_interval` with the results.
+    For few clusters, such as seeds, it is too narrow: use `seed_mean`.
 
     Args:
         value: the statistic of the data.
@@ -57,7 +57,7 @@ def bootstrap(
 
     >>> sums, sizes = np.array([1.0, 5.0, 3.0]), np.array([1, 2, 1])
     >>> print(bootstrap(9 / 4, lambda drawn: sums[drawn].sum(1) / sizes[drawn].sum(1), 3))
-    2.25 [1, 3]
+    2.25 (1 to 3)
     """
     return percentile_interval(value, statistic(resample(np.random.default_rng(seed), clusters, draws, counts=counts)))
 
@@ -65,7 +65,14 @@ def bootstrap(
 def resample(
     random: np.random.Generator, clusters: int, draws: int, *, counts: bool = False
 ) -> Int[ndarray, "draw cluster"]:
-    """Draw as many clusters as there are, with replacement: which ones, or with `counts` how often each."""
+    """Draw as many clusters as there are, with replacement.
+
+    Args:
+        random: the generator.
+        clusters: how many there are.
+        draws: how often all of them are drawn.
+        counts: return how often each cluster is drawn, not which ones.
+    """
     if counts:
         return random.multinomial(clusters, np.full(clusters, 1 / clusters), size=draws)
     return random.integers(clusters, size=(draws, clusters))
@@ -87,7 +94,15 @@ def interval(
     times: int = 400,
     seed: int = 0,
 ) -> Interval:
-    """Return any statistic of cases with its bootstrap over images, whose cases are dependent; NaN without cases."""
+    """Return any statistic of cases with its bootstrap over images; NaN without cases.
+
+    Args:
+        values: of the cases.
+        images: the image of each case.
+        statistic: of the values of some cases.
+        times: how often images are drawn.
+        seed: of the draws.
+    """
     values, images = np.asarray(values, dtype=float), np.asarray(images)
     if not len(values):
         return Interval(math.nan, math.nan, math.nan)
@@ -100,23 +115,89 @@ def interval(
     return bootstrap(statistic(values), of_draws, len(groups), draws=times, seed=seed)
 
 
+# Student's t: the few seeds, with images resampled inside.
+
+
+@dataclass(frozen=True)
+class SeedMean:
+    """A mean over seeds with its standard error, as numbers or as arrays with one entry per column.
+
+    Attributes:
+        value: the mean.
+        error: its standard error.
+        freedom: the degrees of freedom of Student's t.
+    """
+
+    value: Float[ndarray, "*column"]
+    error: Float[ndarray, "*column"]
+    freedom: Float[ndarray, "*column"]
+
+    @property
+    def ends(self) -> tuple[Float[ndarray, "*column"], Float[ndarray, "*column"]]:
+        """The lower and the upper ends of the 95 % intervals."""
+        from scipy.stats import t
+
+        reach = t.ppf(0.975, self.freedom) * self.error
+        return self.value - reach, self.value + reach
+
+    @property
+    def p(self) -> Float[ndarray, "*column"]:
+        """The two-sided p of "the mean is 0": below 0.05 where the interval excludes 0."""
+        from scipy.stats import t
+
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.nan_to_num(2 * t.sf(np.abs(self.value) / self.error, self.freedom), nan=1.0)
+
+
+def seed_mean(
+    values: Float[ndarray, "seed *column"],
+    drawn: Float[ndarray, "draw seed *column"] | None = None,
+    images: int = 2,
+) -> SeedMean:
+    """Return the mean of paired values over seeds with Student's t, and with the images' uncertainty where known.
+
+    The variance of the mean is that over seeds plus that over images, V = S/s + I. The bootstrap over images gives I,
+    less the part that images and seeds have only together, which S holds already. The degrees of freedom are
+    Satterthwaite's: those of the seeds where seeds dominate, those of the images where images dominate.
+
+    Args:
+        values: one value per seed, for example the differences of two recipes.
+        drawn: the same values in bootstrap draws of the images, the same draws for all seeds. NaN does not count.
+        images: the number of images that are drawn.
+
+    Raises:
+        ItmlabError: fewer than two seeds and no draws. With draws, one seed gives the uncertainty of the images alone.
+
+    References:
+        "Student" (1908); Satterthwaite (1946), degrees of freedom of a sum of variances.
+    """
+    values = np.asarray(values, dtype=float)
+    seeds = len(values)
+    if seeds < 2 and drawn is None:
+        raise ItmlabError(f"{seeds} values have no interval", where="seed_mean", remedy="give two or more")
+    of_images, more_images, more_seeds = np.zeros(values.shape[1:]), max(images - 1, 1), max(seeds - 1, 1)
+    of_seeds = of_images if seeds < 2 else values.var(axis=0, ddof=1) / seeds
+    if drawn is not None:
+        means = np.nanmean(drawn, axis=1, keepdims=True)
+        together = np.nanvar(drawn - means, axis=0, ddof=1).sum(axis=0) / more_seeds / seeds
+        of_images = np.maximum(np.nanvar(means[:, 0], axis=0, ddof=1) - together, 0) * images / more_images
+    variance = of_seeds + of_images
+    with np.errstate(divide="ignore", invalid="ignore"):
+        freedom = variance**2 / (of_seeds**2 / more_seeds + of_images**2 / more_images)
+    return SeedMean(values.mean(axis=0), np.sqrt(variance), np.nan_to_num(freedom, nan=more_seeds))
+
+
 def students_t(values: Float[ndarray, "seed"]) -> Interval:
     """Return the mean of one value per seed (paired differences, say) with Student's 95 % interval ("Student", 1908).
-
-    For seeds, which are few: a bootstrap over five is too narrow.
 
     Raises:
         ItmlabError: fewer than two values.
 
     >>> print(students_t(np.array([1.0, 2.0, 3.0])))
-    2 [-0.484, 4.48]
+    2 (-0.484 to 4.48)
     """
-    from scipy.stats import t
-
-    if len(values) < 2:
-        raise ItmlabError(f"{len(values)} values have no interval", where="students_t", remedy="give two or more")
-    mean, reach = values.mean(), t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / math.sqrt(len(values))
-    return Interval(float(mean), float(mean - reach), float(mean + reach))
+    mean = seed_mean(values)
+    return Interval(*map(float, (mean.value, *mean.ends)))
 
 
 def verdict(
@@ -157,21 +238,6 @@ def verdict(
         above, below = lower > 0, upper < 0
         held, contrary = (above, below) if expected == "higher" else (below, above)
     return "held" if held else "contrary" if contrary else "not seen"
-
-
-def bootstrap_p(drawn: Float[ndarray, "draw"], mark: float = 0.0) -> float:
-    """Return the two-sided p of "the value is `mark`", from the same draws as its percentile interval.
-
-    Twice the smaller share of draws on either side of the mark, with one added to both counts so that it is never 0
-    (Davison & Hinkley 1997, Sec. 4.2.5): below 0.05 where the 95 % interval leaves the mark out. NaN does not count.
-
-    >>> round(bootstrap_p(np.arange(-1, 99)), 3)
-    0.059
-    """
-    known = np.asarray(drawn, dtype=float)
-    known = known[~np.isnan(known)]
-    smaller = min((known <= mark).sum(), (known >= mark).sum())
-    return float(min(1.0, 2 * (smaller + 1) / (len(known) + 1)))
 
 
 def holm(values: Sequence[float]) -> list[float]:
@@ -283,10 +349,10 @@ class Share:
     def __str__(self) -> str:
         if not self.of:
             return "none of 0"
-        return f"{self.percent:.1f} % [{self.lower:.1f}, {self.upper:.1f}] of {self.of:,}"
+        return f"{self.percent:.1f} % ({self.lower:.1f} to {self.upper:.1f}) of {self.of:,}"
 
 
-def share(holds: Bool[Tensor, "case"], images: Int64[Tensor, "case"] | None = None) -> Share:
+def share(holds: Bool[Tensor, "case"] | Float[Tensor, "case"], images: Int64[Tensor, "case"] | None = None) -> Share:
     """Return the share of cases for which a condition holds, in percent, with Wilson's 95 % interval.
 
     With `images`, whose cases are dependent, the number of cases in Wilson's formula is the effective one: the binomial
@@ -294,29 +360,29 @@ def share(holds: Bool[Tensor, "case"], images: Int64[Tensor, "case"] | None = No
     number of cases; where all cases agree, the number of images.
 
     Args:
-        holds: whether it holds, per case.
+        holds: whether it holds, per case, or the probability that it does.
         images: the image of each case.
 
     Raises:
         ItmlabError: lengths that differ.
 
     >>> print(share(torch.arange(200) < 193))
-    96.5 % [93.0, 98.3] of 200
+    96.5 % (93.0 to 98.3) of 200
     """
-    holds = torch.as_tensor(holds, dtype=torch.bool)
+    holds = torch.as_tensor(holds).double()
     if holds.ndim != 1 or (images is not None and torch.as_tensor(images).shape != holds.shape):
         raise ItmlabError("a share needs a row of cases, and as many images as cases")
-    count, of = int(holds.sum()), len(holds)
+    count, of = float(holds.sum()), len(holds)
     if not of:
         return Share(math.nan, math.nan, math.nan, 0, 0)
     lower, upper = wilson(count / of, of if images is None else _effective(holds, torch.as_tensor(images)))
-    return Share(100 * count / of, 100 * float(lower), 100 * float(upper), count, of)
+    return Share(100 * count / of, 100 * float(lower), 100 * float(upper), round(count), of)
 
 
-def _effective(holds: Bool[Tensor, "case"], images: Int64[Tensor, "case"]) -> float:
+def _effective(holds: Float[Tensor, "case"], images: Int64[Tensor, "case"]) -> float:
     names, group = images.to(holds.device).unique(return_inverse=True)
     sizes = torch.bincount(group, minlength=len(names)).double()
-    held = torch.bincount(group[holds], minlength=len(names)).double()
+    held = torch.bincount(group, holds, minlength=len(names))
     of, groups, value = len(holds), len(names), float(held.sum() / sizes.sum())
     if groups == 1 or value in (0.0, 1.0):
         return groups
@@ -364,13 +430,9 @@ def pearson(
     0.961
     """
     measure, ratings, images = torch.as_tensor(measure), torch.as_tensor(ratings), torch.as_tensor(images)
-    if not measure.shape == ratings.shape == images.shape or measure.ndim != 1:
-        raise ItmlabError(
-            f"measure, ratings and images must be of as many pairs, not {tuple(measure.shape)}, "
-            f"{tuple(ratings.shape)} and {tuple(images.shape)}"
-        )
-    if len(measure) < 2:
-        raise ItmlabError(f"a correlation needs at least two pairs, not {len(measure)}")
+    if not measure.shape == ratings.shape == images.shape or measure.ndim != 1 or len(measure) < 2:
+        shapes = f"{tuple(measure.shape)}, {tuple(ratings.shape)} and {tuple(images.shape)}"
+        raise ItmlabError(f"a correlation needs two pairs or more, with a measure, a rating and an image; got {shapes}")
     x, y = measure.double(), ratings.double()
     if not bool(x.isfinite().all() and y.isfinite().all()):
         raise ItmlabError("a measure or rating is not finite", remedy="leave these pairs out")
@@ -379,26 +441,17 @@ def pearson(
     if bool((x == x[0]).all() or (y == y[0]).all()):
         return Correlation(math.nan, math.nan, math.nan, len(x), count)
     # r of every draw follows from six sums an image; r is the same of standardised values, whose sums keep their digits
-    x, y = ((v - v.mean()) / (v - v.mean()).square().mean().sqrt().clamp_min(torch.finfo(v.dtype).tiny) for v in (x, y))
+    x, y = ((v - v.mean()) / v.std(correction=0).clamp_min(torch.finfo(v.dtype).tiny) for v in (x, y))
     moments = torch.stack([torch.ones_like(x), x, y, x * x, y * y, x * y], dim=1)
     sums = torch.zeros(count, 6, dtype=torch.float64).index_add(0, group, moments)
     # torch's generator and quantile, not `bootstrap`'s, so that printed intervals stay equal to the last digit
     drawn = torch.randint(count, (draws, count), generator=torch.Generator().manual_seed(seed))
     times = torch.zeros(draws, count, dtype=torch.float64).scatter_add_(1, drawn, torch.ones_like(drawn).double())
-    values = _from_sums(times @ sums)
-    lower, upper = values[~values.isnan()].quantile(torch.tensor([0.025, 0.975], dtype=torch.float64)).tolist()
-    return Correlation(_from_sums(sums.sum(0, keepdim=True)).item(), lower, upper, len(x), count)
-
-
-def _from_sums(sums: Float[Tensor, "draw 6"]) -> Float[Tensor, "draw"]:
-    """Return Pearson's r from n, Σx, Σy, Σx², Σy², Σxy; NaN where a variance is 0."""
-    count, x, y, xx, yy, xy = sums.unbind(1)
-    variances = (count * xx - x * x).clamp_min(0) * (count * yy - y * y).clamp_min(0)
-    return torch.where(variances > 1e-18 * count**4, (count * xy - x * y) / variances.sqrt(), torch.nan)
-
-
-PAIRS = ("all", "non-ground-truth")
-Normalised = Literal["none", "image", "caption"]
+    n, sum_x, sum_y, xx, yy, xy = torch.cat([sums.sum(0, keepdim=True), times @ sums]).unbind(1)
+    variances = (n * xx - sum_x**2).clamp_min(0) * (n * yy - sum_y**2).clamp_min(0)
+    r = torch.where(variances > 1e-18 * n**4, (n * xy - sum_x * sum_y) / variances.sqrt(), torch.nan)
+    lower, upper = r[1:][~r[1:].isnan()].quantile(torch.tensor([0.025, 0.975], dtype=torch.float64)).tolist()
+    return Correlation(r[0].item(), lower, upper, len(x), count)
 
 
 def human_judgement(
@@ -408,9 +461,8 @@ def human_judgement(
     images: Int64[Tensor, "pair"],
     ratings: Ratings,
     *,
-    normalised: Normalised = "none",
+    normalised: Literal["none", "image", "caption"] = "none",
     draws: int = 2000,
-    seed: int = 0,
 ) -> dict[str, dict[str, Correlation]]:
     """Return SAM's Table 1: {measure: {"all": Correlation, "non-ground-truth": Correlation}} with ratings of pairs.
 
@@ -427,7 +479,6 @@ def human_judgement(
             which is NCS@1 (Eq. 5) of the query that retrieved this one item. Pairs of a query to which nothing is
             relevant are left out with a warning.
         draws: as for `pearson`.
-        seed: as for `pearson`.
 
     Raises:
         ItmlabError: shapes that do not fit.
@@ -439,21 +490,16 @@ def human_judgement(
     for name, matrix in relevance.items():
         if matrix.shape != ground_truth.T.shape:
             raise ItmlabError(f"{name} of shape {tuple(matrix.shape)} is not (caption, image)")
-        value = matrix[captions, images].double()
+        measures[name] = matrix[captions, images].double()
         if normalised != "none":
             best = matrix.amax(dim=0)[images] if normalised == "image" else matrix.amax(dim=1)[captions]
-            value = torch.where(best > 0, value / best, torch.nan)
+            measures[name] = torch.where(best > 0, measures[name] / best, torch.nan)
             if without := int((best <= 0).sum()):
-                warnings.warn(
-                    f"{name}: {without} of {len(value)} rated pairs are left out, nothing is relevant to their "
-                    f"{normalised} and NCS is not defined",
-                    stacklevel=2,
-                )
-        measures[name] = value
-
-    def correlation(value: Ratings, chosen: Bool[Tensor, "pair"]) -> Correlation:
-        known = chosen & ~value.isnan()
-        return pearson(value[known], ratings[known], images[known], draws=draws, seed=seed)
-
-    chosen = dict(zip(PAIRS, (torch.ones_like(truth), ~truth), strict=True))
-    return {name: {which: correlation(v, mask) for which, mask in chosen.items()} for name, v in measures.items()}
+                message = f"{name}: {without} of {len(best)} rated pairs are left out, nothing is relevant to their"
+                warnings.warn(f"{message} {normalised} and NCS is not defined", stacklevel=2)
+    table: dict[str, dict[str, Correlation]] = {}
+    for name, values in measures.items():
+        for pairs, chosen in (("all", ~values.isnan()), ("non-ground-truth", ~values.isnan() & ~truth)):
+            correlation = pearson(values[chosen], ratings[chosen], images[chosen], draws=draws)
+            table.setdefault(name, {})[pairs] = correlation
+    return table

@@ -17,7 +17,10 @@ Folder = Path | zipfile.Path  # nltk keeps WordNet in a zip file
 
 
 def wordnet(synonyms: str = "auto") -> "WordNet | None":
-    """The WordNet to match words by: "none" is None, "auto" the installed one or None, "wordnet" must be there.
+    """Return the WordNet to match words by.
+
+    Args:
+        synonyms: "none" gives None, "auto" the installed one or None, "wordnet" the installed one.
 
     Raises:
         ItmlabError: another choice, or a WNSEARCHDIR without a WordNet.
@@ -32,7 +35,7 @@ def wordnet(synonyms: str = "auto") -> "WordNet | None":
 
 
 def wordnet_places() -> list[Path]:
-    """Folders and zip files to look in, best first: WNSEARCHDIR, WNHOME, nltk's corpora, Debian's folder.
+    """Return folders and zip files to look in, best first: WNSEARCHDIR, WNHOME, nltk's corpora, Debian's folder.
 
     Raises:
         ItmlabError: WNSEARCHDIR names a place without a WordNet.
@@ -41,24 +44,23 @@ def wordnet_places() -> list[Path]:
     if named and not _folder(Path(named)):
         raise ItmlabError("there is no WordNet (index.noun)", where=named, remedy="correct WNSEARCHDIR")
     roots = [*os.environ.get("NLTK_DATA", "").split(os.pathsep), Path.home() / "nltk_data", f"{sys.prefix}/nltk_data"]
-    roots = [root for root in (*roots, "/usr/share/nltk_data") if root]
-    corpora = [Path(root, "corpora", name) for root in roots for name in ("wordnet", "wordnet.zip")]
+    corpora = [Path(root, "corpora", name) for root in roots if root for name in ("wordnet", "wordnet.zip")]
     return [Path(place) for place in (named, home and f"{home}/dict", *corpora, "/usr/share/wordnet") if place]
 
 
 def _folder(place: Path) -> Folder | None:
-    """The folder of WordNet's files at a place, which may be a zip file; None if there is none."""
+    """Return the folder of WordNet's files at a place, which may be a zip file; None if there is none."""
     folder = zipfile.Path(place, "wordnet/") if zipfile.is_zipfile(place) else place
     return folder if (folder / "index.noun").is_file() else None
 
 
 def _index(folder: Folder, part: str) -> Iterator[tuple[str, list[int]]]:
-    """Each word of an index file with its synsets, most frequent first; the licence is left out.
+    """Yield each word of an index file with its synsets, most frequent first.
 
     A line holds lemma, part of speech, how many synsets, pointers and counts, and last the offsets of the synsets.
     """
     for number, line in enumerate((folder / f"index.{part}").read_bytes().splitlines(), start=1):
-        if line.startswith(b"  "):
+        if line.startswith(b"  "):  # the licence
             continue
         cells = line.decode("utf-8", errors="replace").split()
         try:
@@ -73,25 +75,28 @@ def _index(folder: Folder, part: str) -> Iterator[tuple[str, list[int]]]:
 class WordNet:
     """The synsets of every word of a WordNet, of any part of speech, as SPICE takes them.
 
-    `directory` holds `index.noun` … `index.adv` (wndb(5WN)), or is nltk's zip file. `version` is that of its licence.
+    Args:
+        directory: holds `index.noun` … `index.adv` (wndb(5WN)), or is nltk's zip file.
+
+    Attributes:
+        version: as its licence says.
     """
 
     def __init__(self, directory: str | Path):
-        self.directory = Path(directory)
-        folder = _folder(self.directory) or self.directory
+        folder = _folder(Path(directory)) or Path(directory)
         self._synsets: dict[str, frozenset[tuple[str, int]]] = {}
         try:
             stated = re.search(rb"WordNet (\d[\d.]*) Copyright", (folder / "index.noun").read_bytes())
             self.version = stated.group(1).decode() if stated else "of unknown version"
             for part in PARTS_OF_SPEECH:
                 for lemma, offsets in _index(folder, part):
-                    known = self._synsets.get(lemma, frozenset())
-                    self._synsets[lemma] = known | {(part, offset) for offset in offsets}
+                    synsets = self._synsets.get(lemma, frozenset())
+                    self._synsets[lemma] = synsets | {(part, offset) for offset in offsets}
         except (OSError, KeyError) as error:
             raise ItmlabError(f"cannot be read ({error})", where=str(directory), remedy=COMMAND) from None
 
     def synsets(self, word: str) -> frozenset[tuple[str, int]]:
-        """The synsets that hold the word, none if WordNet does not know it; "hot dog" is looked up as hot_dog."""
+        """Return the synsets that hold the word, none if WordNet does not know it; "hot dog" is found as hot_dog."""
         return self._synsets.get("_".join(word.lower().split()), frozenset())
 
 
@@ -109,11 +114,12 @@ class Synset(NamedTuple):
 class Nouns:
     """The senses of WordNet's nouns by their frequency, and what lies above each.
 
-    `directory` holds `index.noun`, `data.noun` and, for counts, `cntlist.rev` (wndb(5WN), cntlist(5WN)), or is nltk's
-    zip file; by default the installed one.
+    Args:
+        directory: holds `index.noun`, `data.noun` and, for counts, `cntlist.rev` (wndb(5WN), cntlist(5WN)), or is
+            nltk's zip file; by default the installed one.
 
     Raises:
-        MissingPart: there is no WordNet.
+        MissingPart: WordNet is not installed.
         ItmlabError: files of another format.
     """
 
@@ -126,27 +132,24 @@ class Nouns:
         self.synset, self.above = cache(self._synset), cache(self._above)
 
     def senses(self, word: str) -> list[tuple[Synset, int]]:
-        """The synsets of a noun in the singular, most frequent first, and how often each was met in WordNet's texts."""
+        """Return the synsets of a singular noun, most frequent first, with how often each is met in WordNet's texts."""
         lemma = "_".join(word.split())
         numbered = enumerate(self._index.get(lemma, ()), start=1)
         return [(self.synset(offset), self._counts.get((lemma, number), 0)) for number, offset in numbered]
 
     def _synset(self, offset: int) -> Synset:
-        """A line of data.noun: its offset, file, type, words with numbers (in hexadecimal), pointers, gloss."""
+        """Read a line of data.noun: offset, file, type, words with numbers (in hexadecimal), pointers, gloss."""
         cells = self._data[offset : self._data.find(b" | ", offset)].decode("utf-8", "replace").split()
-        try:
-            if int(cells[0]) != offset:
-                raise ValueError
-            end = 4 + 2 * int(cells[3], 16)
-            pointers = cells[end + 1 :]
-            above = [int(pointers[at + 1]) for at in range(0, 4 * int(cells[end]), 4) if pointers[at] in ("@", "@i")]
-            return Synset(offset, frozenset(word.lower() for word in cells[4:end:2]), tuple(above))
-        except (IndexError, ValueError):
+        if not cells or not cells[0].isdigit() or int(cells[0]) != offset:
             where = f"{self.place}/data.noun"
-            raise ItmlabError(f"no synset begins at byte {offset}", where=where, remedy=COMMAND) from None
+            raise ItmlabError(f"no synset begins at byte {offset}", where=where, remedy=COMMAND)
+        end = 4 + 2 * int(cells[3], 16)
+        pointers = cells[end + 1 :]
+        above = [int(pointers[at + 1]) for at in range(0, 4 * int(cells[end]), 4) if pointers[at] in ("@", "@i")]
+        return Synset(offset, frozenset(word.lower() for word in cells[4:end:2]), tuple(above))
 
     def _above(self, offset: int) -> list[int]:
-        """The synset itself and all above it, nearest first."""
+        """Return the synset itself and all above it, nearest first."""
         reached = [offset]
         for below in reached:  # it grows while it is read
             reached += [up for up in self.synset(below).above if up not in reached]
@@ -155,7 +158,7 @@ class Nouns:
 
 @lru_cache(maxsize=2)  # 50 MB that every generator shares
 def _nouns(place: Path) -> tuple[dict[str, list[int]], bytes, dict[tuple[str, int], int]]:
-    """The synsets of each noun, the file of synsets, and how often each numbered sense of a noun was met."""
+    """Return the synsets of each noun, the file of synsets, and how often each numbered sense of a noun was met."""
     folder = _folder(place)
     counted = folder / "cntlist.rev"  # "dog%1:05:00:: 1 42": of the first sense, 42 times
     lines = counted.read_text("utf-8").splitlines() if counted.is_file() else []

@@ -1,19 +1,24 @@
-"""Yardsticks: sets of true and false sentences of pictures, read from files.
+"""Yardsticks: sets of true and false sentences of pictures, and how often a model distinguishes them.
 
 SugarCrepe (Hsieh et al. 2023), SugarCrepe++ (Dumpala et al. 2024), and anybody's set as JSON lines with the columns
-`image`, `true`, `false` and `type`. `yardstick_scores` measures how often a model distinguishes true from false.
+`image`, `true`, `false` and `type`. A score is worth what it has above its controls: the same model beside another
+picture, and scores that saw no picture. A tie counts against a model, as in the released code of SugarCrepe. Ties of a
+control are broken at random, so that a control that knows nothing is at chance.
 """
 
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import factorial, fsum
 from pathlib import Path
 from typing import Any
 
 import torch
+from jaxtyping import Bool, Float, Int64
+from torch import Tensor
 
 from ..data.captionset import CaptionSet
 from ..data.faults import Faults, one_line
@@ -22,7 +27,12 @@ from ..data.readers import PICTURE_SUFFIXES
 from ..data.tables import read_rows, read_text, wrong_caption
 from ..errors import ItmlabError
 from ..fields import did_you_mean
+from ..text.graph import tokenise
+from .perplexity import fluency
+from .statistics import Share, share
 
+Match = Callable[[Sequence[int], Sequence[str]], Float[Tensor, "sentence"]]  # pictures by number, a sentence for each
+Scores = Float[Tensor, "sentence"]  # of all sentences of a yardstick, one item after the other
 FORMATS = {  # name -> its files, plain or gzipped
     "sugarcrepe": ("replace_*.json", "swap_*.json", "add_*.json"),
     "sugarcrepe++": ("replace_*.json", "swap_*.json"),
@@ -53,14 +63,13 @@ class YardstickItem:
 class Yardstick:
     """The items of a set, with `pictures` where they are available.
 
-    `left_out` counts rows that are not items here, by reason; `whole` holds all items that were read.
+    `left_out` counts the rows that are not among the items, by reason.
     """
 
     name: str
     items: tuple[YardstickItem, ...]
     left_out: Mapping[str, int] = field(default_factory=dict)
     pictures: CaptionSet | None = None
-    whole: tuple[YardstickItem, ...] = ()
 
     def __repr__(self) -> str:
         left = "".join(f"; left out: {count:,} {reason}" for reason, count in self.left_out.items())
@@ -83,37 +92,33 @@ class Yardstick:
         return {picture_key(name): at for at, name in enumerate(ids)} | {name: at for at, name in enumerate(ids)}
 
     def number(self, image: str) -> int | None:
-        """The number of a picture in `pictures`, None where it is not available."""
+        """Return the number of a picture in `pictures`, None where it is not available."""
         return self._numbers.get(image, self._numbers.get(picture_key(image)))
 
     def with_pictures(self, images: str | Path | CaptionSet | None = None) -> "Yardstick":
-        """The items with an available picture; how many have none is counted in `left_out`.
+        """Return the items with an available picture; `left_out` counts those without.
 
         Args:
             images: a folder with the pictures (or folders of pictures), or a data set with them under their names.
-                None keeps those that the yardstick came with.
+                None takes the pictures that the yardstick has.
 
         Raises:
             ItmlabError: no picture is available, or one cannot be read.
         """
-        chosen = self
-        if isinstance(images, CaptionSet):
-            chosen = replace(self, pictures=images)
-        elif images is not None:
-            chosen = replace(self, pictures=_pictures(self, Path(images)))
-        items = tuple(item for item in self.items if chosen.number(item.image) is not None)
+        pictures = _pictures(self, Path(images)) if isinstance(images, str | Path) else images
+        joined = replace(self, pictures=self.pictures if pictures is None else pictures)
+        items = tuple(item for item in self.items if joined.number(item.image) is not None)
         if not items:
             wanted = one_line(self.items[0].image, 60) if self.items else "them"
-            remedy = f"give --images, or images=, the folder or data set with {wanted}"
-            raise ItmlabError("none of its pictures is available", where=self.name, remedy=remedy)
-        left_out = dict(self.left_out)
-        if missing := len(self.items) - len(items):
-            left_out["items without an available picture"] = missing
-        return replace(chosen, items=items, left_out=left_out, whole=self.whole or self.items)
+            remedy = f"give images=, the folder or data set with {wanted}"
+            raise ItmlabError(f"no picture of its {len(self.items)} items is available", where=self.name, remedy=remedy)
+        missing = {"items without an available picture": len(self.items) - len(items)}
+        left_out = {**self.left_out, **missing} if len(items) < len(self.items) else self.left_out
+        return replace(joined, items=items, left_out=left_out)
 
 
 def picture_key(name: str) -> str:
-    """The number of a photograph of COCO, the same in all its editions; any other name without its folder.
+    """Return the number of a photograph of COCO, the same in all its editions; of another name its last part.
 
     >>> picture_key("val2014/COCO_val2014_000000165831.jpg"), picture_key("000000165831.jpg"), picture_key("v7w_3.jpg")
     ('165831', '165831', 'v7w_3.jpg')
@@ -124,21 +129,13 @@ def picture_key(name: str) -> str:
 
 
 def _pictures(yardstick: Yardstick, folder: Path) -> CaptionSet:
-    """The pictures of a folder that items are about, with the true sentences as their captions."""
+    """Return the pictures of a folder, or of folders in it, that items are about."""
     if not folder.is_dir():
-        raise ItmlabError("there is no such folder of pictures", where=str(folder), remedy="give --images, or images=")
-    inner = (path for path in sorted(folder.iterdir()) if path.is_dir() and not path.name.startswith("."))
-    files = {
-        picture_key(file.name): file
-        for home in (*inner, folder)
-        for file in sorted(home.iterdir())
-        if file.suffix.lower() in PICTURE_SUFFIXES
-    }
-    sentences: dict[str, dict[str, None]] = {}
-    for item in yardstick.items:
-        if picture_key(item.image) in files:
-            sentences.setdefault(picture_key(item.image), {}).update(dict.fromkeys(item.true))
-    paths = [files[key] for key in sentences]
+        raise ItmlabError("there is no such folder of pictures", where=str(folder), remedy="give images=")
+    wanted = {picture_key(item.image) for item in yardstick.items}
+    files = sorted(path for pattern in ("*", "*/*") for path in folder.glob(pattern))
+    file_of = {picture_key(path.name): path for path in files if path.suffix.lower() in PICTURE_SUFFIXES}
+    paths = [path for key, path in file_of.items() if key in wanted]
     faults = [fault for fault in check_pictures(paths) if fault is not None]
     if faults:
         raise ItmlabError(f"{len(faults)} of its pictures cannot be read: {faults[0]}", where=str(folder))
@@ -146,17 +143,22 @@ def _pictures(yardstick: Yardstick, folder: Path) -> CaptionSet:
         name=yardstick.name,
         images=Pictures.from_paths(paths),
         image_ids=[path.name for path in paths],
-        captions=[text for texts in sentences.values() for text in texts],
-        caption_ids=[f"{key}#{number}" for key, texts in sentences.items() for number in range(len(texts))],
-        image_of_caption=torch.tensor(
-            [at for at, texts in enumerate(sentences.values()) for _ in texts], dtype=torch.int64
-        ),
+        captions=[],
+        caption_ids=[],
+        image_of_caption=torch.empty(0, dtype=torch.int64),
         splits={},
     )
 
 
 def read_yardstick(name: str, root: str | Path, *, on_fault: str = "error") -> Yardstick:
-    """A set by name (of `FORMATS`) from its folder or one file, plain or gzipped.
+    """Read a set by name (of `FORMATS`) from its folder or one file, plain or gzipped.
+
+    A row whose false sentence has the words of a true one is not an item: `left_out` counts these rows.
+
+    Args:
+        name: "sugarcrepe", "sugarcrepe++" or "jsonl".
+        root: the folder or the file.
+        on_fault: "error", or "skip" to leave faulty rows out.
 
     Raises:
         FaultyData: all faults of its files at once; with on_fault="skip" they are left out, counted and listed.
@@ -174,31 +176,36 @@ def read_yardstick(name: str, root: str | Path, *, on_fault: str = "error") -> Y
         raise ItmlabError(message, where=f"{name}, {root}", remedy=f"it has {', '.join(FORMATS[name])}")
     faults = Faults(name, on_fault=on_fault, source=str(root))
     items: list[YardstickItem] = []
+    contradictions = 0
     for file in files:
-        rows = read_rows(file, faults) if name == "jsonl" else _records(file, faults)
-        for place, row in rows:
+        for place, row in read_rows(file, faults) if name == "jsonl" else _records(file, faults):
             item = _item(name, row, file)
             fault = item if isinstance(item, str) else _fault(item)
-            if fault is None:
-                items.append(replace(item, source=f"{file.name}:{place}"))
-            else:
+            if fault is not None:
                 faults.add(file, place, fault)
-    faults.settle(kept=len(items))
+            elif _words(item.true) & _words(item.false):
+                contradictions += 1
+            else:
+                items.append(replace(item, source=f"{file.name}:{place}"))
+    faults.settle(kept=len(items), kind="items")
     if not items:
         raise ItmlabError("there are no items in it", where=f"{name}, {root}")
-    return Yardstick(name, tuple(items))
+    return Yardstick(name, tuple(items), {CONTRADICTION: contradictions} if contradictions else {})
+
+
+CONTRADICTION = "rows with a sentence that is both true and false"
+
+
+def _words(sentences: Sequence[str]) -> set[str]:
+    return {" ".join(sentence.lower().split()) for sentence in sentences}
 
 
 def _fault(item: YardstickItem) -> str | None:
     """Return what makes an item unfit, or None."""
     if not isinstance(item.image, str) or not item.image.strip():
         return f"not the name of a picture: {one_line(repr(item.image), 60)}"
-    for kind, sentences in (("true", item.true), ("false", item.false)):
-        for text in sentences:
-            if fault := wrong_caption(text):
-                return f"a {kind} sentence: {fault}"
-    true, false = ({" ".join(text.lower().split()) for text in texts} for texts in (item.true, item.false))
-    return "a false sentence says the same as a true one" if true & false else None
+    faults = ((kind, wrong_caption(text)) for kind in ("true", "false") for text in getattr(item, kind))
+    return next((f"a {kind} sentence: {fault}" for kind, fault in faults if fault), None)
 
 
 def _records(path: Path, faults: Faults) -> Iterator[tuple[str | int, dict[str, Any]]]:
@@ -237,3 +244,140 @@ def _item(name: str, row: Mapping[str, Any], file: Path) -> YardstickItem | str:
     if not true or not false:
         return "true and false need at least one sentence"
     return YardstickItem(image, true, false, str(texts[2]))
+
+
+# How often a model is right, beside its controls.
+
+
+@dataclass(frozen=True)
+class YardstickRow:
+    """The items of one kind: how often the model is right, by chance, and by each control.
+
+    Attributes:
+        items: how many there are.
+        chance: how often scores at random are right.
+        right: every true sentence scores above every false one.
+        ties: items in which the best false score equals the worst true one.
+        controls: the share of right items by control, ties broken at random.
+    """
+
+    items: int
+    chance: float
+    right: Share | None
+    ties: int
+    controls: dict[str, Share]
+
+
+@dataclass(frozen=True)
+class YardstickTable:
+    """A row for each kind and one for "all", and why some rows of the files are not among the items."""
+
+    name: str
+    rows: dict[str, YardstickRow]
+    left_out: Mapping[str, int]
+
+    def __str__(self) -> str:
+        first = next(iter(self.rows.values()))
+        names = [*(["right"] if first.right else []), *first.controls]
+        lines = [f"{self.name:15}{'items':>7}{'chance':>8}" + "".join(f"{name:>24}" for name in names)]
+        for kind, row in self.rows.items():
+            shares = [*([row.right] if row.right else []), *row.controls.values()]
+            cells = "".join(f"{f'{s.percent:.1f} ({s.lower:.1f} to {s.upper:.1f})':>24}" for s in shares)
+            ties = f"   {row.ties:,} tied" if row.ties else ""
+            lines.append(f"{kind:15}{row.items:7,}{100 * row.chance:8.1f}{cells}{ties}")
+        return "\n".join([*lines, *(f"left out: {count:,} {reason}" for reason, count in self.left_out.items())])
+
+
+def measure(
+    yardstick: Yardstick,
+    match: Match | None = None,
+    *,
+    text: Mapping[str, Scores] | None = None,
+    seed: int = 0,
+) -> YardstickTable:
+    """Return how often the true sentences of an item score above its false ones, by kind, beside its controls.
+
+    The controls are "wrong picture", the same model beside another picture; "shorter", which takes the sentence with
+    fewer words; and each of `text`. Intervals are Wilson's 95 %, clustered by picture.
+
+    Args:
+        yardstick: the items.
+        match: scores pictures of `yardstick.pictures`, by number, with a sentence each; None leaves only the controls.
+        text: scores of all sentences by something that sees no picture (`text_scores`).
+        seed: of the wrong pictures.
+
+    Raises:
+        ItmlabError: pictures are missing, or scores are not numbers.
+    """
+    items = yardstick.items
+    keys = [picture_key(item.image) for item in items]
+    number_of = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    pictures = torch.tensor([number_of[key] for key in keys])
+    scores_of: dict[str, Scores] = {}
+    if match is not None:
+        numbers = [yardstick.number(item.image) for item in items]
+        if None in numbers:
+            raise ItmlabError("pictures are missing", where=yardstick.name, remedy="call with_pictures(images)")
+        pictures = torch.tensor(numbers)
+        scores_of["right"] = _scores(yardstick, match, pictures)
+        used = pictures.unique()
+        if len(used) > 1:
+            shuffled = used[torch.randperm(len(used), generator=torch.Generator().manual_seed(seed))]
+            wrong = torch.zeros(int(used.max()) + 1, dtype=torch.int64).index_copy(0, shuffled, shuffled.roll(1))
+            scores_of["wrong picture"] = _scores(yardstick, match, wrong[pictures])
+    scores_of |= text or {}
+    scores_of["shorter"] = torch.tensor([-float(len(tokenise(sentence))) for sentence in yardstick.sentences])
+    outcome_of = {name: outcomes(items, scores) for name, scores in scores_of.items()}
+    model, rows = outcome_of.pop("right", None), {}
+    for kind in (*yardstick.kinds, "all"):
+        chosen = torch.tensor([kind in ("all", item.kind) for item in items])
+        of_kind = [item for item in items if kind in ("all", item.kind)]
+        rows[kind] = YardstickRow(
+            items=len(of_kind),
+            chance=fsum(_chance(len(item.true), len(item.false)) for item in of_kind) / len(of_kind),
+            right=None if model is None else share(model[0][chosen] == 1, pictures[chosen]),
+            ties=0 if model is None else int(model[1][chosen].sum()),
+            controls={name: share(right[chosen], pictures[chosen]) for name, (right, _) in outcome_of.items()},
+        )
+    return YardstickTable(yardstick.name, rows, yardstick.left_out)
+
+
+def text_scores(yardstick: Yardstick, by: str) -> Scores:
+    """Return how likely a causal language model ("gpt2", "scenes") finds each sentence: minus its perplexity."""
+    return -fluency(yardstick.sentences, by).perplexity
+
+
+def _scores(yardstick: Yardstick, match: Match, pictures: Int64[Tensor, "item"]) -> Scores:
+    """Return the score of every sentence beside the picture given for its item."""
+    sizes = torch.tensor([len(item.sentences) for item in yardstick.items])
+    scores = match(pictures.repeat_interleave(sizes).tolist(), yardstick.sentences)
+    return torch.as_tensor(scores).double().cpu()
+
+
+def outcomes(items: Sequence[YardstickItem], scores: Scores) -> tuple[Float[Tensor, "item"], Bool[Tensor, "item"]]:
+    """Return the probability that each item is right if ties are broken at random, and which items are tied.
+
+    An item is right if its worst true sentence scores above its best false one.
+
+    Raises:
+        ItmlabError: not one score for each sentence, or a NaN.
+
+    >>> items = [YardstickItem("a.jpg", ("a dog", "a hound"), ("a cat",), "swap")]
+    >>> outcomes(items, torch.tensor([2.0, 1.5, 1.0])), round(outcomes(items, torch.ones(3))[0].item(), 3)
+    ((tensor([1.]), tensor([False])), 0.333)
+    """
+    sizes = [len(item.sentences) for item in items]
+    if scores.shape != (sum(sizes),) or bool(scores.isnan().any()):
+        raise ItmlabError(f"{sum(sizes)} sentences need as many scores, and numbers", remedy="give one for each")
+    right, tied = [], []
+    for item, part in zip(items, scores.split(sizes), strict=True):
+        true, false = part[: len(item.true)], part[len(item.true) :]
+        worst, best = true.min(), false.max()
+        tied.append(bool(worst == best))
+        right.append(_chance(int((true == worst).sum()), int((false == best).sum())) if tied[-1] else worst > best)
+    return torch.tensor(right, dtype=torch.float32), torch.tensor(tied)
+
+
+def _chance(true: int, false: int) -> float:
+    """Return how often a random order has every true sentence before every false one."""
+    return factorial(true) * factorial(false) / factorial(true + false)

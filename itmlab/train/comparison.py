@@ -1,4 +1,4 @@
-"""Recipes compared over several seeds: one table, paired differences, bootstrap intervals, Holm and power.
+"""Recipes compared over several seeds: one table, paired differences, Student's intervals, Holm and power.
 
 `compare` trains what is missing and evaluates, `compare_runs` evaluates runs that exist. Both return a `Comparison`.
 """
@@ -34,7 +34,7 @@ from ..fields import check, did_you_mean
 from ..metrics import statistics
 from ..metrics.by_image import CUTOFFS, MEASURES, RECALLS, SUMS, TRUTHS, measures_by_image, oracle_recalls_by_image
 from ..metrics.ranking import blocks
-from ..metrics.statistics import Interval, percentile_interval, resample, smallest_effect
+from ..metrics.statistics import Interval, SeedMean, resample, seed_mean, smallest_effect
 from ..models import Model
 from ..storage import cores
 from .interruption import Interrupted
@@ -47,7 +47,6 @@ from .scores import Kind, check_pools, relevance_matrix
 if TYPE_CHECKING:
     import pandas
 
-FEW_SEEDS = 5  # with fewer, a bootstrap over them is too narrow
 DRAWS, BATCH_SIZE = 2000, 250  # of the bootstrap, and how many are computed at a time
 Metric = Callable[[Run, CaptionSet], Float[ndarray, "image"]]
 Metrics = Mapping[str, Metric]
@@ -376,9 +375,9 @@ def share_of_oracle(kind: str) -> str:
 class Comparison:
     """What `compare` found.
 
-    Intervals are 95 % percentile bootstraps that draw seeds and images with replacement, an image together with its
-    captions. Differences are paired: the same seeds and images are drawn for both recipes. With very few seeds an
-    interval is a lower bound.
+    Intervals are 95 % intervals of Student's t over seeds with images resampled inside, an image together with its
+    captions (`metrics.statistics.seed_mean`). Differences are paired: by seed, and by the images that are drawn. With
+    one seed they know the uncertainty of the images alone.
 
     Attributes:
         totals: by label, what an image's queries (the image itself, or its captions) reach in a measure, 0 to 1 each,
@@ -441,26 +440,25 @@ class Comparison:
 
     def intervals(self, label: str) -> dict[str, Interval]:
         """A recipe by column: the mean over seeds, and its interval."""
-        return self._with_intervals(self._means[label], self._draws[label])
+        return self._with_intervals(self._estimate(label))
 
     def difference(self, label: str, baseline: str | None = None) -> dict[str, Interval]:
         """Recipe minus baseline by column: the mean over seeds, and its interval."""
         other = one_of(self.labels, baseline or self.baseline)
-        return self._with_intervals(self._means[label] - self._means[other], self._draws[label] - self._draws[other])
+        return self._with_intervals(self._estimate(label, other))
 
     def tests(self, *columns: str, baseline: str | None = None) -> dict[str, dict[str, Tested]]:
         """By recipe and column (RSum by default) the difference to the baseline, its p, and Holm's correction of it.
 
-        p is two-sided and from the same draws as the interval (`metrics.statistics.bootstrap_p`): a t-test over few
-        seeds would not account for the images. Holm (1979) corrects for all comparisons of one call.
+        p is two-sided and from the same t as the interval. Holm (1979) corrects for all comparisons of one call.
         """
         other, columns = one_of(self.labels, baseline or self.baseline), columns or ("RSum",)
         places = [self._place(column) for column in columns]
-        draws = {label: self._draws[label] - self._draws[other] for label in self.labels if label != other}
-        p_values = [statistics.bootstrap_p(drawn[:, place]) for drawn in draws.values() for place in places]
+        labels = [label for label in self.labels if label != other]
+        p_values = [float(p) for label in labels for p in self._estimate(label, other).p[places]]
         both_p = zip(p_values, statistics.holm(p_values), strict=True)
         results = {}
-        for label in draws:
+        for label in labels:
             differences = self.difference(label, other)
             results[label] = {column: Tested(differences[column], *next(both_p)) for column in columns}
         return results
@@ -534,22 +532,26 @@ class Comparison:
         return {label: values.mean(axis=0) for label, values in self._by_seed.items()}
 
     @cached_property
-    def _draws(self) -> dict[str, Float[ndarray, "draw column"]]:
-        """Each column under each draw of the bootstrap, the same draws for every recipe."""
+    def _draws(self) -> dict[str, Float[ndarray, "draw seed column"]]:
+        """Each column per seed under each draw of the images, the same draws for every recipe."""
         random = np.random.default_rng(0)
         parts: dict[str, list[ndarray]] = {label: [] for label in self.labels}
         for _ in range(0, DRAWS, BATCH_SIZE):
-            # images, then seeds, a part of the draws at a time: another order would move the committed intervals
             images = resample(random, self.images, BATCH_SIZE, counts=True).astype(float)
-            seeds = resample(random, len(self.seeds), BATCH_SIZE, counts=True) / len(self.seeds)
             for label in self.labels:
-                parts[label].append(np.einsum("ds,dsm->dm", seeds, self._values(label, images)))
+                parts[label].append(self._values(label, images))
         return {label: np.concatenate(part) for label, part in parts.items()}
 
-    def _with_intervals(
-        self, means: Float[ndarray, "column"], draws: Float[ndarray, "draw column"]
-    ) -> dict[str, Interval]:
-        return dict(zip(self.columns, map(percentile_interval, means.tolist(), draws.T), strict=True))
+    def _estimate(self, label: str, other: str | None = None) -> SeedMean:
+        """All columns of a recipe, or of its differences to another: means with their standard errors."""
+        values, draws = self._by_seed[label], self._draws[label]
+        if other is not None:
+            values, draws = values - self._by_seed[other], draws - self._draws[other]
+        return seed_mean(values, draws, self.images)
+
+    def _with_intervals(self, estimate: SeedMean) -> dict[str, Interval]:
+        rows = zip(estimate.value.tolist(), *(ends.tolist() for ends in estimate.ends), strict=True)
+        return {column: Interval(*row) for column, row in zip(self.columns, rows, strict=True)}
 
     def _place(self, column: str) -> int:
         if column not in self.columns:
@@ -615,11 +617,11 @@ class Comparison:
 
     def _caption(self) -> str:
         count = (len(self.labels) - 1) * len(self.shown)
-        caption = f"{len(self.seeds)} seeds, {self.images} images; 95 % intervals from a paired bootstrap over both"
+        caption = f"{len(self.seeds)} seeds, {self.images} images; 95 % intervals by Student's t, images resampled"
         if count > 1:
             caption += f"; p corrected for {count} comparisons"
-        if len(self.seeds) < FEW_SEEDS:
-            caption += "; with so few seeds intervals are too narrow"
+        if len(self.seeds) == 1:
+            caption += "; one seed: the intervals are those of the images alone"
         starts = {label: group[0].recipe.start for label, group in self.runs.items() if isinstance(group[0], Run)}
         if len({*starts.values()}) > 1:
             caption += "\ndifferent starts: "

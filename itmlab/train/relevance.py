@@ -14,10 +14,9 @@ from tqdm.auto import tqdm
 
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError, printable
-from ..metrics.cider import Cider
-from ..metrics.ngrams import SentenceVectors, pair_scores
-from ..metrics.ptb import Tokenise
+from ..metrics.cider import Cider, SentenceVectors, pair_scores
 from ..metrics.spice import Spice
+from ..metrics.words import Tokenise
 from ..storage import cache_directory, keep
 
 IMAGES_PER_BLOCK = 100  # judged together, in three seconds: bounds memory, and the time between two signs of progress

@@ -47,6 +47,7 @@ class Evaluated:
         relevance: Literal["cider", "spice"] | None = None,
         ks: Sequence[int] = CUTOFFS,
         truth: bool = False,
+        protocol: str = "field",
     ) -> dict[str, Any]:
         """Recall at `ks` in percent as {"i2t": {k: ...}, "t2i": {k: ...}, "rsum": ...} on a split (None: all).
 
@@ -60,10 +61,11 @@ class Evaluated:
             ks: cut-offs of the recalls; a split must have as many images and captions.
             truth: adds "truth", the table of `metrics.truth_retrieval`: mAP@R and R-Precision against everything that
                 is true, and recall beside an oracle's; for data with a world.
+            protocol: "field", or "corrected" where captions of other images that are the same word for word count.
         """
         part = data if split is None else data.split(split)
         with cutoffs_told(in_python):
-            return evaluate(self, part, folds=folds, ks=ks, relevance=relevance, truth=truth)
+            return evaluate(self, part, folds=folds, ks=ks, relevance=relevance, truth=truth, protocol=protocol)
 
 
 class Run(Evaluated):

@@ -19,12 +19,13 @@ from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
 from ..fields import did_you_mean
 from ..metrics.by_image import CUTOFFS
-from ..metrics.ranking import blocks, check_k, require_positives
+from ..metrics.ranking import Pairs, blocks, check_k, require_positives
 from ..models import Encoded, Model, joined
 from ..models.encoded import evaluating
 from ..models.pairs import chunks, looked_at, on_device
 from ..storage import refuse_foreign, usable, write_bytes, write_json
 
+MATRIX = 1 << 30  # scores that are held at once: 4 GB
 IMAGES_AT_A_TIME = 50  # scored with all captions before anything may interrupt
 RELEVANCES = ("cider", "spice")
 Kind = Literal["cider", "spice"]
@@ -44,6 +45,7 @@ def evaluate(
     ks: Sequence[int] = CUTOFFS,
     relevance: Kind | None = None,
     truth: bool = False,
+    protocol: str = "field",
     between: Between = nothing,
 ) -> dict[str, Any]:
     """Recall in percent, both directions, and their sum.
@@ -55,22 +57,47 @@ def evaluate(
         ks: cut-offs of the recalls. The largest is also the number of relevant candidates.
         relevance: adds "semantic": SR, NCS and their sums, as `metrics.semantic_retrieval`.
         truth: adds "truth": measures against everything that is true, as `metrics.truth_retrieval`.
+        protocol: what counts as right, as `metrics.positives_by`: "field", or "corrected" where captions of other
+            images that are the same word for word count too.
         between: called after every few images or captions of a model; it may raise to stop.
 
     Raises:
-        ItmlabError: before scoring, as `check_pools`.
+        ItmlabError: before scoring, as `check_pools`; or more pairs than a matrix can hold, where the model or the
+            measures need one. Models with one feature per image and caption are otherwise ranked in blocks.
     """
     check_pools(data, ks, folds=folds, relevance=relevance, truth=truth)
+    positives = metrics.positives_by(protocol, data, folds)
+    if len(data) * len(data.captions) > MATRIX:
+        model = run if isinstance(run, nn.Module) else getattr(run, "model", None)
+        if model is None or not has_one_feature(model) or relevance or truth or folds > 1:
+            message = f"the scores of {len(data):,} images × {len(data.captions):,} captions would not fit into memory"
+            raise ItmlabError(message, where=data.name, remedy="take a split or select(…), or one model's recall alone")
+        return _ranked_in_blocks(model, data, positives, ks, between)
     scores = similarity(run, data, between=between) if isinstance(run, nn.Module) else run.similarity(data)
-    table = metrics.retrieval(scores, data.positives, ks=ks, folds=folds)
+    table = metrics.retrieval(scores, positives, ks=ks, folds=folds)
     if truth:
         labels = data.world.truth()
-        table["truth"] = metrics.truth_retrieval(scores, labels, data.positives, ks=ks, folds=folds)
+        table["truth"] = metrics.truth_retrieval(scores, labels, positives, ks=ks, folds=folds)
     if relevance is not None:
         gains = relevance_matrix(data, relevance)
-        semantic = metrics.semantic_retrieval(scores, gains, data.positives, ks=ks, relevant=max(ks), folds=folds)
+        semantic = metrics.semantic_retrieval(scores, gains, positives, ks=ks, relevant=max(ks), folds=folds)
         table["semantic"] = {"relevance": relevance, **semantic}
     return table
+
+
+def _ranked_in_blocks(
+    model: Model, data: CaptionSet, positives: Pairs, ks: Sequence[int], between: Between
+) -> dict[str, Any]:
+    """Recall of a model with one feature per image and caption, without the matrix of all scores."""
+    with evaluating(model):
+        images = image_side(model, looked_at(model, data), between)
+        captions = caption_side(model, data.captions, between)
+
+        def score(rows: slice, columns: slice) -> Float[Tensor, "image caption"]:
+            between()
+            return compared(model, images[rows], captions[columns])
+
+        return metrics.retrieval_in_blocks(score, positives, (len(data), len(data.captions)), ks=ks)
 
 
 def check_pools(

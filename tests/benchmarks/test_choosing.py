@@ -4,9 +4,7 @@ B = 32 anchors, a memory of K = 8192, D = 768. Nothing here depends on how fast 
 taken in turns within one run are printed and compared.
 """
 
-import math
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -15,19 +13,10 @@ from torch.nn.functional import normalize
 
 from itmlab.losses import TripletLoss
 from itmlab.samplers import FalseNegativeEliminating, Hardest, MomentumQueue
+from tests.benchmarks.timing import best_of
 
+pytestmark = pytest.mark.usefixtures("one_thread")
 ANCHORS, LENGTH, DIMENSION = 32, 8192, 768
-
-
-def best_of(times: int, *calls: Callable[[], object]) -> list[float]:
-    """The shortest time of each call in seconds, the calls taking turns so that a busy moment meets them all."""
-    best = [math.inf] * len(calls)
-    for _ in range(times):
-        for index, call in enumerate(calls):
-            start = time.perf_counter()
-            call()
-            best[index] = min(best[index], time.perf_counter() - start)
-    return best
 
 
 class Choice:
@@ -74,22 +63,15 @@ class Choice:
         chosen = []
         for scores in self.scores:
             chosen.append([])
-            for row, mask, own in zip(scores, self.positives, self.positive_scores, strict=True):
+            for row, mask, positive_score in zip(scores, self.positives, self.positive_scores, strict=True):
                 match, mismatch = 1e-4 * positive.log_prob(row).exp(), (1 - 1e-4) * negative.log_prob(row).exp()
                 probability = match / (match + mismatch)
-                weights = torch.where(probability < 0.01, torch.exp(-0.5 * (row - own) ** 2), torch.exp(-probability))
+                weights = torch.where(
+                    probability < 0.01, torch.exp(-0.5 * (row - positive_score) ** 2), torch.exp(-probability)
+                )
                 weights[mask] = 0
                 chosen[-1].append(torch.multinomial(weights, 1, generator=self.generator).item())
         return chosen
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """As the loops have: a second thread helps one side alone, and on a busy machine it waits for the other work."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="module")
@@ -138,14 +120,14 @@ def test_fne_adds_at_most_a_twentieth_of_a_tiny_step(choice, benchmark, capsys):
     step = training_step(LENGTH)
     step()
     choice.by_fne()
-    hardest, fne, whole = best_of(20, choice.by_hardest, choice.by_fne, step)
-    share = (fne - hardest) / whole
+    hardest, fne, full_step = best_of(20, choice.by_hardest, choice.by_fne, step)
+    share = (fne - hardest) / full_step
     benchmark.extra_info["share_of_a_tiny_step"] = share
     benchmark.pedantic(choice.by_fne, rounds=10, warmup_rounds=1)
     with capsys.disabled():
         print(
             f"\nchoosing for B = {ANCHORS} from K = {LENGTH}: hardest {hardest * 1e3:.2f} ms, FNE {fne * 1e3:.2f} ms, "
-            f"a tiny step {whole * 1e3:.0f} ms: FNE adds {share:.1%} of a step"
+            f"a tiny step {full_step * 1e3:.0f} ms: FNE adds {share:.1%} of a step"
         )
     assert share <= 0.05
 

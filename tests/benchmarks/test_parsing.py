@@ -7,6 +7,7 @@ import time
 import pytest
 
 from itmlab.text.parsing import load_pipeline
+from tests.benchmarks.timing import seconds_of
 
 
 def test_captions_a_second(benchmark, capsys, captions):
@@ -14,12 +15,14 @@ def test_captions_a_second(benchmark, capsys, captions):
     for _ in pipeline.pipe(captions[:200]):  # spaCy's caches filled on either side
         pass
     sample = captions[:500]
-    one_by_one = timed(lambda: [pipeline(caption) for caption in sample]) / len(sample)
+    one_by_one = seconds_of(lambda: [pipeline(caption) for caption in sample]) / len(sample)
     began = time.process_time()
-    batched = benchmark.pedantic(lambda: timed(lambda: list(pipeline.pipe(captions, batch_size=256)))) / len(captions)
+    batched = benchmark.pedantic(lambda: seconds_of(lambda: list(pipeline.pipe(captions, batch_size=256)))) / len(
+        captions
+    )
     work = (time.process_time() - began) / len(captions)
     twice = captions * 2  # starting two processes takes as long as hundreds of captions
-    two = timed(lambda: list(pipeline.pipe(twice, batch_size=512, n_process=2))) / len(twice)
+    two = seconds_of(lambda: list(pipeline.pipe(twice, batch_size=512, n_process=2))) / len(twice)
     with capsys.disabled():
         print(
             f"\n{len(captions)} COCO captions: {1 / batched:.0f} a second in batches in one process ({1 / work:.0f} a "
@@ -32,9 +35,3 @@ def test_captions_a_second(benchmark, capsys, captions):
 def captions(real_data) -> list[str]:
     with gzip.open(real_data("coco/captions_val1k.jsonl.gz"), "rt") as file:
         return [caption for line in file for caption in json.loads(line)["captions"]]
-
-
-def timed(work) -> float:
-    began = time.perf_counter()
-    work()
-    return time.perf_counter() - began

@@ -2,7 +2,7 @@
 
     ITMLAB_SCALING_IMAGES=256 python -m pytest tests/benchmarks/test_scaling.py
 
-Each task runs in a process of its own on 1, 4 and 16 times so many images (64 if nothing is said) with five captions
+Each task runs in a process of its own on 1, 4 and 16 times so many images (64 by default) with five captions
 each; its memory is what it holds at most beyond what importing and a first small run took. Evaluation and CIDEr answer
 about every pair, so that they may reach 2 in time and, for the matrix that they give, in memory; all else should stay
 at 1. The exponents are those from 4 to 16 times: below, what every size pays hides the growth.
@@ -127,13 +127,13 @@ def exponent(values: list[float]) -> str:
 @pytest.mark.parametrize("name", TASKS)
 def test_time_and_memory_against_size(name: str, capsys, tmp_path: Path) -> None:
     sizes = [str(IMAGES * times) for times in TIMES]
-    code, own = PREPARED + TASKS[name] + MEASURED, {"ITMLAB_CACHE": str(tmp_path), "OMP_NUM_THREADS": "1"}
-    made = subprocess.run(
-        [sys.executable, "-c", code, *sizes], capture_output=True, text=True, env=os.environ | own, cwd=ROOT
+    code, environment = PREPARED + TASKS[name] + MEASURED, {"ITMLAB_CACHE": str(tmp_path), "OMP_NUM_THREADS": "1"}
+    process = subprocess.run(
+        [sys.executable, "-c", code, *sizes], capture_output=True, text=True, env=os.environ | environment, cwd=ROOT
     )
-    assert made.returncode == 0, made.stderr[-2000:]
-    seconds, peaks = json.loads(made.stdout.splitlines()[-1])
-    rows = ", ".join(f"{float(one):.2f} s {peak:.0f} MiB" for one, peak in zip(seconds, peaks, strict=True))
+    assert process.returncode == 0, process.stderr[-2000:]
+    seconds, peaks = json.loads(process.stdout.splitlines()[-1])
+    rows = ", ".join(f"{float(time):.2f} s {peak:.0f} MiB" for time, peak in zip(seconds, peaks, strict=True))
     with capsys.disabled():
         print(f"\n{name:<10} {' / '.join(sizes)} images: {rows}; exponent {exponent(seconds)} in time, "
               f"{exponent([max(peak, 0.0) for peak in peaks])} in memory")  # fmt: skip

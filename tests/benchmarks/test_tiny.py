@@ -4,7 +4,7 @@ import resource
 import time
 
 import itmlab
-from tests.benchmarks.timed import Timed
+from tests.benchmarks.timing import Timed
 
 STEPS = 12
 
@@ -58,15 +58,17 @@ def test_each_encoder_that_reads_apart_trains_in_five_minutes(tmp_path, capsys, 
     lines = []
     for name in ("scan+syn+info", "sgraf+syn+info", "vsrn+syn+info", "vsepp+syn+info", "itcontrast"):
         # the warm-up spreads the features, as it does in a whole run: of features all alike SynHNC takes longer
-        whole = itmlab.recipe(name).data
+        settings = itmlab.recipe(name).data
         recipe, timed = itmlab.recipe(name).replace(data__warm_up_epochs=2, data__epochs=3), Timed(monkeypatch)
         itmlab.train(recipe, data, tmp_path / name, progress=False, on_record=timed)
         kinds = [record["kind"] for record in itmlab.Run(tmp_path / name).history if record["kind"] != "warning"]
         ends = [at for at, kind in enumerate(kinds) if kind == "epoch"]
         (warm, _), (after, parts) = timed.between(*ends[:2]), timed.between(*ends[1:3])
         share = parts["synthesis"] / after
-        warm, step = (seconds / (len(data) // whole.batch_size) for seconds in (warm, after))
-        of_warm_up, steps = (epochs * (5000 // whole.batch_size) for epochs in (whole.warm_up_epochs, whole.epochs))
+        warm, step = (seconds / (len(data) // settings.batch_size) for seconds in (warm, after))
+        of_warm_up, steps = (
+            epochs * (5000 // settings.batch_size) for epochs in (settings.warm_up_epochs, settings.epochs)
+        )
         seconds = of_warm_up * warm + (steps - of_warm_up) * step
         lines.append(f"{name}: {steps} steps in {seconds:.0f} s (bound: 300 s), making SynHNC's {share:.0%} of a step")
     with capsys.disabled():

@@ -25,6 +25,14 @@ def shown_picture(page, other_than: str = "") -> str:
     return page.locator(".gtitle").nth(1).locator(".line").first.text_content()
 
 
+CHOSEN = ".itmlab-gallery button[aria-pressed=true]"
+
+
+def chosen(page) -> str:
+    """The number of the picture that the gallery marks."""
+    return page.locator(CHOSEN).get_attribute("title").split(":")[0]
+
+
 def point_at(page, mark) -> None:
     """Move the pointer there in one step: on its way it would meet others."""
     box = mark.bounding_box()
@@ -43,11 +51,11 @@ def test_pointing_shows_a_picture_and_a_click_picks_it(page, lab: Lab) -> None:
         pointed = shown_picture(page, other_than=before)
         screenshot(page, f"embeddings_pointed_at_{picture}")
         assert pointed == f"Picture image {picture}"
-        assert page.locator(".widget-readout").first.text_content().strip() == before.split()[-1]
+        assert chosen(page) == before.split()[-1]
         page.mouse.down()
         page.mouse.up()
         page.wait_for_function(
-            "picked => document.querySelector('.widget-readout').textContent.trim() === picked",
+            f"picked => document.querySelector('{CHOSEN}')?.title.split(':')[0] === picked",
             arg=str(picture),
             timeout=60_000,
         )

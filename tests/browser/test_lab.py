@@ -35,7 +35,7 @@ model = models.build_model(models.DualEncoderConfig.tiny(), data.captions, seed=
 explore.explore_attention({"one": model}, data)"""
 
 PLAIN = """from workshop import plots
-kit.committed("pointing_seeing")"""
+plots.committed("pointing_seeing")"""
 BOXES = "all => all.map(each => each.getBoundingClientRect()).map(box => [box.width, box.height])"
 
 SLOW = """import time, ipywidgets, plotly.graph_objects as go
@@ -75,6 +75,11 @@ def press(page, control: str, key: str, times: int) -> None:
     handle.focus()
     for _ in range(times):
         page.keyboard.press(key)
+
+
+def choose_picture(page, number: int) -> None:
+    """Click the thumbnail at this place of the explorer's gallery."""
+    page.locator(".itmlab-gallery .pictures button").nth(number).click()
 
 
 LINES = """() => Array.from(document.querySelectorAll('.js-plotly-plot .gtitle'), title =>
@@ -135,7 +140,7 @@ def test_another_picture_brings_other_maps(page, lab: Lab) -> None:
     pictures = page.locator(".js-plotly-plot .imagelayer image, .js-plotly-plot .layer-above image")
     pictures.first.wait_for(timeout=PATIENCE)
     before = pictures.first.get_attribute("href") or pictures.first.get_attribute("xlink:href")
-    press(page, "picture", "ArrowRight", 1)
+    choose_picture(page, 1)
     page.wait_for_function(
         """before => { const image = document.querySelector('.js-plotly-plot image');
             return image && (image.getAttribute('href') || image.getAttribute('xlink:href')) !== before; }""",

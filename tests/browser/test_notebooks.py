@@ -17,6 +17,7 @@ import pytest
 from tests.browser.conftest import Lab
 from tests.browser.test_lab import (
     PATIENCE,
+    choose_picture,
     lines_of_titles,
     open_and_run,
     press,
@@ -139,8 +140,11 @@ def settled(page, figures: int) -> list[str]:
 
 
 def moved(page, control: str, before: list[str], others: int = 0) -> list[str]:
-    """Press a key on a slider and wait until every figure but the first `others` shows something else."""
-    press(page, control, "ArrowRight", 1)
+    """Move a control and wait until every figure but the first `others` shows something else."""
+    if control == "picture":
+        choose_picture(page, 1)
+    else:
+        press(page, control, "ArrowRight", 1)
     until = time.monotonic() + 60
     while any(map(eq, before[others:], (after := in_view(page, len(before)))[others:])):
         assert time.monotonic() < until, f"{control} does not move every figure"
@@ -148,7 +152,9 @@ def moved(page, control: str, before: list[str], others: int = 0) -> list[str]:
 
 
 def operate(page, control: str, to: int | str) -> None:
-    """Move the slider with this name by keys, or take an option (by number or name), or type."""
+    """Move the slider with this name by keys, or take an option (by number or name), or type, or take a thumbnail."""
+    if control == "picture":
+        return choose_picture(page, to)
     box = page.locator(".widget-vbox").get_by_label(control, exact=True)
     box.scroll_into_view_if_needed()
     if box.get_attribute("role") == "slider":
@@ -196,7 +202,8 @@ def test_each_control_of_the_explorer_does_something(page, lab: Lab, number: str
     before = drawn(page, figures)
     screenshot(page, f"notebook_{number}_drawn")
     named = page.locator(".widget-vbox .widget-label").all_text_contents()
-    assert set(controls) == set(named)
+    gallery = {"picture"} if page.locator(".itmlab-gallery").count() else set()
+    assert set(controls) == set(named) | gallery
     for control, to in controls.items():
         began = time.monotonic()
         operate(page, control, to)

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.browser.conftest import Lab
-from tests.browser.test_lab import PATIENCE, open_and_run, press, screenshot
+from tests.browser.test_lab import PATIENCE, choose_picture, open_and_run, press, screenshot
 from tests.browser.test_masking import annotations, wait_for_change
 
 pytestmark = pytest.mark.browser
@@ -30,7 +30,7 @@ def test_another_generator_another_temperature_and_another_picture_bring_other_n
     screenshot(page, "synthetic_tags")
     press(page, "τ", "ArrowLeft", 13)
     colder = wait_for_change(page, refilled)
-    press(page, "picture", "ArrowRight", 2)
+    choose_picture(page, 2)
     other = wait_for_change(page, colder)
     screenshot(page, "synthetic_other_picture")
     assert "the world says" in other and other != rules

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.browser.conftest import Lab
-from tests.browser.test_lab import PATIENCE, open_and_run, press, screenshot
+from tests.browser.test_lab import PATIENCE, choose_picture, open_and_run, screenshot
 from tests.browser.test_masking import annotations, wait_for_change
 
 pytestmark = pytest.mark.browser
@@ -25,7 +25,7 @@ def test_a_typed_sentence_is_explained_word_by_word(page, lab: Lab) -> None:
     after = wait_for_change(page, before)
     screenshot(page, "words_typed")
     assert "blue" in after and "95" in after.split("|") and "rewritten" in after and page.title() != "broken"
-    press(page, "picture", "ArrowRight", 1)
+    choose_picture(page, 1)
     other = wait_for_change(page, after)
     screenshot(page, "words_other")
     assert "blue" in other and "95" not in other.split("|")

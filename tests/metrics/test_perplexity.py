@@ -7,11 +7,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from itmlab.errors import ItmlabError
-from itmlab.metrics import CausalModel, NgramModel, causal_model, fluency
+from itmlab.metrics import CausalModel, causal_model, fluency
 from itmlab.metrics.perplexity import SHIPPED
 from itmlab.scenes import load
-from itmlab.text.graph import tokenise
+from tests.refusals import refused
 
 SENTENCES = ["a dog runs", "dog", "the old man rides a horse by the sea", "", "sea dog a", "a man and a dog and a man"]
 WORDS = sorted({word for sentence in SENTENCES for word in sentence.split()})
@@ -53,12 +52,9 @@ def by_chain_rule(model, tokenizer, sentence: str) -> float:
 
 def test_it_is_the_chain_rule_with_the_beginning_of_sentence(model, tokenizer):
     expected = [by_chain_rule(model, tokenizer, sentence) for sentence in SENTENCES]
-    found = fluency(SENTENCES, model, tokenizer)
-    assert found.perplexity.tolist() == pytest.approx(expected, rel=1e-5, nan_ok=True)
-    assert found.tokens.tolist() == [len(sentence.split()) for sentence in SENTENCES]
-    known = [value for value in expected if not math.isnan(value)]
-    assert found.mean == pytest.approx(sum(known) / len(known), rel=1e-5)
-    assert found.median == pytest.approx(sorted(known)[2], rel=1e-5)
+    measured = fluency(SENTENCES, model, tokenizer)
+    assert measured.perplexity.tolist() == pytest.approx(expected, rel=1e-5, nan_ok=True)
+    assert measured.tokens.tolist() == [len(sentence.split()) for sentence in SENTENCES]
 
 
 @settings(max_examples=25, deadline=None)
@@ -67,23 +63,23 @@ def test_it_is_the_chain_rule_with_the_beginning_of_sentence(model, tokenizer):
     tokens=st.integers(1, 60),
 )
 def test_what_shares_a_batch_changes_nothing(model, tokenizer, sentences, tokens):
-    found = fluency(sentences, model, tokenizer, tokens=tokens)
+    together = fluency(sentences, model, tokenizer, tokens=tokens)
     alone = [fluency([sentence], model, tokenizer).perplexity.item() for sentence in sentences]
-    assert found.perplexity.tolist() == pytest.approx(alone, rel=1e-4, nan_ok=True)
+    assert together.perplexity.tolist() == pytest.approx(alone, rel=1e-4, nan_ok=True)
 
 
-def test_a_uniform_model_is_as_perplexed_as_it_has_words_and_sees_the_batch_it_is_promised():
-    seen = []
+def test_a_uniform_model_is_as_perplexed_as_it_has_words():
+    batches = []
 
     def logits(ids, mask):
-        seen.append((ids, mask))
+        batches.append((ids, mask))
         return torch.zeros(*ids.shape, 50)
 
     uniform = CausalModel(lambda sentences: [[len(word) for word in s.split()] for s in sentences], logits, beginning=9)
-    found = fluency(["a bb ccc", "dddd", "a b c d e"], uniform, tokens=12)
-    assert found.perplexity.tolist() == pytest.approx([50.0, 50.0, 50.0])
-    assert max(ids.numel() for ids, _ in seen) <= 12
-    for ids, mask in seen:
+    perplexity = fluency(["a bb ccc", "dddd", "a b c d e"], uniform, tokens=12).perplexity
+    assert perplexity.tolist() == pytest.approx([50.0, 50.0, 50.0])
+    assert max(ids.numel() for ids, _ in batches) <= 12
+    for ids, mask in batches:
         assert (ids[:, 0] == 9).all() and (ids[mask == 0] == 9).all() and (mask.diff(dim=1) <= 0).all()
 
 
@@ -98,8 +94,8 @@ def test_the_model_is_left_as_it_was_and_asked_without_dropout(model, tokenizer)
 def test_a_folder_gives_what_the_model_in_memory_gives(model, tokenizer, tmp_path):
     model.save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
-    found, expected = fluency(SENTENCES, str(tmp_path)), fluency(SENTENCES, model, tokenizer)
-    torch.testing.assert_close(found.perplexity, expected.perplexity, equal_nan=True)
+    loaded, expected = fluency(SENTENCES, str(tmp_path)), fluency(SENTENCES, model, tokenizer)
+    torch.testing.assert_close(loaded.perplexity, expected.perplexity, equal_nan=True)
 
 
 def test_a_caption_that_spells_a_special_token_is_letters(model):
@@ -119,80 +115,22 @@ def test_a_model_that_reads_ahead_is_refused(tokenizer):
     sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
     torch.manual_seed(0)
     encoder = BertLMHeadModel(BertConfig(vocab_size=len(tokenizer), initializer_range=0.5, **sizes))
-    with pytest.raises(ItmlabError, match="reads ahead"):
-        fluency(["dog"], encoder, tokenizer)
+    refused("reads ahead", fluency, ["dog"], encoder, tokenizer)
 
 
-def test_what_cannot_be_asked_is_said_in_one_line(model, tokenizer, tmp_path):
-    with pytest.raises(ItmlabError, match="sentence 1 has 13 tokens, the model reads 12"):
-        fluency(["dog", "dog " * 12], model, tokenizer)
-    with pytest.raises(ItmlabError, match="needs its tokeniser"):
-        fluency(["dog"], model)
-    with pytest.raises(ItmlabError, match="put it in a list"):
-        fluency("dog", model, tokenizer)
-    with pytest.raises(ItmlabError, match="cannot load the pretrained model"):
-        fluency(["dog"], str(tmp_path))
-    model.transformer.save_pretrained(tmp_path)  # the body without its head is tied to the embedding: still whole
-    torch.save(model.state_dict(), tmp_path / "pytorch_model.bin")
+def test_what_cannot_be_read_is_refused(model, tokenizer, tmp_path):
+    refused("sentence 1 has 13 tokens, the model reads 12", fluency, ["dog", "dog " * 12], model, tokenizer)
+    refused("needs its tokeniser", fluency, ["dog"], model)
+    refused("put it in a list", fluency, "dog", model, tokenizer)
+    model.transformer.save_pretrained(tmp_path)
+    torch.save(model.state_dict(), tmp_path / "pytorch_model.bin")  # could run code when it is read
     (tmp_path / "model.safetensors").unlink()
-    with pytest.raises(ItmlabError, match="cannot load the pretrained model"):
-        fluency(["dog"], str(tmp_path))
+    refused("cannot load the pretrained model", fluency, ["dog"], str(tmp_path))
 
 
-def test_of_no_sentence_there_is_no_fluency(model, tokenizer):
-    found = fluency([], model, tokenizer)
-    assert found.perplexity.shape == (0,) and math.isnan(found.mean) and math.isnan(found.median)
-
-
-CAPTIONS = ["a dog runs", "A dog sleeps.", "the dog runs to a man", "a man runs", "the man"]
-
-
-def kneser_ney(word: str, history: tuple[str, ...], *, order: int, discount: float) -> float:
-    """p(word | history) by counting in the captions anew at every turn, as the docstring's equation has it."""
-    sentences = [("<s>",) * (order - 1) + tokenise(caption.lower()) for caption in CAPTIONS]
-
-    def grams(length: int) -> list[tuple[str, ...]]:
-        whole = [one[at - order + 1 : at + 1] for one in sentences for at in range(order - 1, len(one))]
-        for _ in range(order - length):
-            whole = [gram[1:] for gram in set(whole)]
-        return whole
-
-    lower = 1 / (len({gram[-1] for gram in grams(order)}) + 1)
-    if history:
-        lower = kneser_ney(word, history[1:], order=order, discount=discount)
-    behind = [gram[-1] for gram in grams(len(history) + 1) if gram[:-1] == history]
-    if not behind:
-        return lower
-    return (max(behind.count(word) - discount, 0) + discount * len(set(behind)) * lower) / len(behind)
-
-
-@pytest.mark.parametrize("order", [1, 2, 3])
-def test_an_n_gram_model_is_kneser_and_neys(order) -> None:
-    model = NgramModel(CAPTIONS, order=order, discount=0.6)
-    words = ["a", "dog", "man", "runs", "the", ".", "elephant"]
-    histories = [("<s>",) * 2, ("<s>", "a"), ("a", "dog"), ("dog", "runs"), ("an", "elephant"), ("elephant", "man")]
-    for history in histories:
-        short = history[len(history) - order + 1 :] if order > 1 else ()
-        for word in words:
-            expected = kneser_ney(word, short, order=order, discount=0.6)
-            assert model.probability(word, history) == pytest.approx(expected, rel=1e-12)
-        unknown = model.probability("never met", history)
-        assert sum(model.probability(word, history) for word in model.words) + unknown == pytest.approx(1)
-
-
-def test_an_n_gram_models_fluency_is_the_chain_rule() -> None:
-    model = NgramModel(CAPTIONS)
-    found = model.fluency(["A man sleeps", ""])
-    chain = [("a", "<s>", "<s>"), ("man", "<s>", "a"), ("sleeps", "a", "man")]
-    product = math.prod(model.probability(word, tuple(history)) for word, *history in chain)
-    assert found.perplexity[0].item() == pytest.approx(product ** (-1 / 3))
-    assert found.tokens.tolist() == [3, 0] and math.isnan(found.perplexity[1].item())
-
-
-def test_an_n_gram_model_needs_words_an_order_and_a_discount() -> None:
-    for words, options in [(["", " "], {}), (["a dog"], {"order": 0}), (["a dog"], {"discount": 1.0})]:
-        with pytest.raises(ItmlabError):
-            NgramModel(words, **options)
+def test_no_sentences_have_no_fluency(model, tokenizer):
+    empty = fluency([], model, tokenizer)
+    assert empty.perplexity.shape == (0,)
 
 
 def test_the_shipped_model_knows_captions_of_scenes_from_scrambled_ones(tmp_path):
@@ -205,4 +143,4 @@ def test_the_shipped_model_knows_captions_of_scenes_from_scrambled_ones(tmp_path
         scrambled.append(" ".join(words[at] for at in torch.randperm(len(words), generator=order)))
 
     unseen = fluency(captions, "scenes")
-    assert unseen.median < 0.2 * fluency(scrambled, "scenes").median
+    assert unseen.perplexity.median() < 0.2 * fluency(scrambled, "scenes").perplexity.median()

@@ -7,10 +7,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from itmlab.errors import ItmlabError, MissingPart
+from itmlab.errors import MissingPart
 from itmlab.metrics.spice import Spice, spice_matrix
 from itmlab.text.graph import Attribute, Relation, SceneGraph, SceneObject
 from tests.metrics.wordnet_files import write_wordnet
+from tests.refusals import refused
 
 SYNSETS = {
     # a chain: "cycle" and "bike" share a synset, "bike" and "motorcycle" another, "cycle" and "motorcycle" none
@@ -31,37 +32,33 @@ def small_wordnet(tmp_path_factory, monkeypatch) -> Path:
     return folder
 
 
-def synonyms(one: str, other: str) -> bool:
-    return one == other or any({one, other} <= words for words in TOGETHER)
+def are_synonyms(word: str, other: str) -> bool:
+    return word == other or any({word, other} <= words for words in TOGETHER)
 
 
-def match(one: tuple, other: tuple, use: bool) -> bool:
-    same = synonyms if use else str.__eq__
-    return len(one) == len(other) and all(same(a, b) for a, b in zip(one, other, strict=True))
+def match(fact: tuple, other: tuple, use: bool) -> bool:
+    same = are_synonyms if use else str.__eq__
+    return len(fact) == len(other) and all(same(a, b) for a, b in zip(fact, other, strict=True))
 
 
 def merged(graphs: list[SceneGraph], use: bool) -> list[set]:
     """The tuples of the graphs; those that match are put together until nothing changes."""
-    groups = [{each} for each in sorted(set().union(*(graph.tuples() for graph in graphs)))]
+    groups = [{fact} for fact in sorted(set().union(*(graph.tuples() for graph in graphs)))]
     for _ in range(len(groups)):
-        for i in range(len(groups)):
-            for j in range(i):
-                if any(match(a, b, use) for a in groups[i] for b in groups[j]):
-                    groups[j] |= groups.pop(i)
-                    break
-            else:
-                continue
-            break
+        pairs = ((i, j) for i in range(len(groups)) for j in range(i))
+        matches = ((i, j) for i, j in pairs if any(match(a, b, use) for a in groups[i] for b in groups[j]))
+        if pair := next(matches, None):
+            groups[pair[1]] |= groups.pop(pair[0])
     return groups
 
 
 def by_pair(caption: SceneGraph, references: list[SceneGraph], use: bool) -> float:
-    said, held = merged([caption], use), merged(references, use)
-    correct = sum(any(match(a, b, use) for own in held for a in one for b in own) for one in said)
-    found = sum(any(match(a, b, use) for own in said for a in one for b in own) for one in held)
+    facts, others = merged([caption], use), merged(references, use)
+    correct = sum(any(match(a, b, use) for other in others for a in fact for b in other) for fact in facts)
+    matched = sum(any(match(a, b, use) for fact in facts for a in fact for b in other) for other in others)
     if correct == 0:
         return 0.0
-    precision, recall = correct / len(said), found / len(held)
+    precision, recall = correct / len(facts), matched / len(others)
     return 2 * precision * recall / (precision + recall)
 
 
@@ -78,42 +75,38 @@ def graphs(draw):
 
 
 @pytest.mark.parametrize("use", [False, True])
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(captions=st.lists(graphs(), min_size=1, max_size=5), data=st.data())
 def test_it_is_the_definition_for_every_pair(use, captions, data):
     references = data.draw(st.lists(st.lists(graphs(), min_size=1, max_size=3), min_size=1, max_size=4))
     scores = spice_matrix(captions, references, synonyms="wordnet" if use else "none")
-    expected = [[by_pair(caption, own, use) for own in references] for caption in captions]
-    assert scores.dtype == torch.float32
+    expected = [[by_pair(caption, texts, use) for texts in references] for caption in captions]
     torch.testing.assert_close(scores, torch.tensor(expected))
+    alone = spice_matrix(captions, [[caption] for caption in captions])
+    torch.testing.assert_close(alone, alone.T)
+    assert torch.allclose(alone.diagonal(), torch.ones(len(captions)))
 
 
-@settings(max_examples=60, deadline=None)
-@given(captions=st.lists(graphs(), min_size=1, max_size=6))
-def test_it_is_the_same_with_the_graphs_exchanged_and_one_with_itself(captions):
-    scores = spice_matrix(captions, [[each] for each in captions])
-    torch.testing.assert_close(scores, scores.T)
-    assert torch.allclose(scores.diagonal(), torch.ones(len(captions)))
-    assert 0 <= float(scores.min()) <= float(scores.max()) <= 1
-
-
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_left_out_it_is_compared_with_the_others_of_its_image(data):
     references = data.draw(st.lists(st.lists(graphs(), min_size=2, max_size=4), min_size=1, max_size=3))
-    captions = [caption for own in references for caption in own]
-    image = [index for index, own in enumerate(references) for _ in own]
+    captions = [caption for texts in references for caption in texts]
+    image = [index for index, texts in enumerate(references) for _ in texts]
     scores = spice_matrix(captions, references, image_of_caption=image, leave_one_out=True)
-    whole = spice_matrix(captions, references)
-    for caption, (graph, own) in enumerate(zip(captions, image, strict=True)):
-        others = list(references[own])
+    usual = spice_matrix(captions, references)
+    for caption, (graph, place) in enumerate(zip(captions, image, strict=True)):
+        others = list(references[place])
         others.remove(graph)
-        assert scores[caption, own] == pytest.approx(by_pair(graph, others, use=True))
-        for index in set(range(len(references))) - {own}:
-            assert scores[caption, index] == whole[caption, index]
+        assert scores[caption, place] == pytest.approx(by_pair(graph, others, use=True))
+        for index in set(range(len(references))) - {place}:
+            assert scores[caption, index] == usual[caption, index]
+    assert torch.equal(Spice(references).matrix(leave_one_out=True), scores)
+    foreign = spice_matrix(captions, references, image_of_caption=[-1] * len(captions), leave_one_out=True)
+    assert torch.equal(foreign, usual)
 
 
-def said(*facts: tuple[str, ...]) -> SceneGraph:
+def graph_of(*facts: tuple[str, ...]) -> SceneGraph:
     """The graph whose tuples are these and their objects."""
     names = sorted({name for fact in facts for name in (fact[0], fact[-1] if len(fact) == 3 else fact[0])})
     attributes = {name: tuple(Attribute(f[1]) for f in facts if f[0] == name and len(f) == 2) for name in names}
@@ -122,82 +115,55 @@ def said(*facts: tuple[str, ...]) -> SceneGraph:
     return SceneGraph(objects, tuple(links))
 
 
+MAN = graph_of(("man",))
+
+
 def test_by_hand():
-    caption = said(("man", "ride", "bike"), ("bike", "red"))  # man, bike, red bike, man rides bike
-    image = [said(("guy", "drive", "motorcycle")), said(("man", "ride", "bike")), said(("tree",))]
+    caption = graph_of(("man", "ride", "bike"), ("bike", "red"))  # man, bike, red bike, man rides bike
+    image = [graph_of(("guy", "drive", "motorcycle")), graph_of(("man", "ride", "bike")), graph_of(("tree",))]
     # without synonyms the image holds man, guy, bike, motorcycle, tree and two relations; three tuples match
     assert spice_matrix([caption], [image], synonyms="none").item() == pytest.approx(2 * 3 / (4 + 7))
     # with them man and guy are one, bike and motorcycle too, the relations too: man, bike, tree, rides
     assert spice_matrix([caption], [image], synonyms="wordnet").item() == pytest.approx(2 * 3 / (4 + 4))
 
 
-def test_what_was_used_for_synonyms_is_told(monkeypatch):
-    assert Spice([[said(("man",))]]).synonyms == "wordnet 3.0"
-    assert Spice([[said(("man",))]], synonyms="none").synonyms == "none"
+def test_it_knows_which_synonyms_it_used(monkeypatch):
+    assert Spice([[MAN]]).synonyms == "wordnet 3.0" and Spice([[MAN]], synonyms="none").synonyms == "none"
     monkeypatch.setattr("itmlab.metrics.wordnet.wordnet_places", lambda: iter(()))
-    assert Spice([[said(("man",))]]).synonyms == "none"
+    assert Spice([[MAN]]).synonyms == "none"
     with pytest.raises(MissingPart, match="wordnet"):
-        Spice([[said(("man",))]], synonyms="wordnet")
-
-
-def test_read_once_it_scores_one_caption_after_another():
-    fitted = Spice([[said(("man",))], [said(("sofa", "big"))]])
-    first, second = fitted.matrix([said(("guy",))]), fitted.matrix([said(("couch",)), said(("tree",))])
-    assert first.tolist() == [[1, 0]]
-    assert second.tolist() == [[0, pytest.approx(2 / 3)], [0, 0]]
-    assert fitted.matrix([]).shape == (0, 2)
-    assert torch.equal(fitted.matrix(), torch.eye(2))
-
-
-def test_a_caption_of_no_image_is_left_out_nowhere():
-    references = [[said(("man",)), said(("man", "big"))], [said(("tree",)), said(("tree",))]]
-    captions = [references[0][0], said(("man",))]
-    scores = spice_matrix(captions, references, image_of_caption=[0, -1], leave_one_out=True)
-    assert scores[0].tolist() == scores[1].tolist() == [pytest.approx(2 / 3), 0]
-    # not said, the captions are the references in their order; a sentence that two people wrote is left out once
-    own = Spice(references).matrix(leave_one_out=True)
-    assert own[:, 0].tolist() == pytest.approx([2 / 3, 2 / 3, 0, 0]) and own[2:, 1].tolist() == [1, 1]
+        Spice([[MAN]], synonyms="wordnet")
 
 
 def test_captions_without_tuples_score_zero_and_are_counted():
-    empty, full = SceneGraph(), said(("man",))
     with pytest.warns(UserWarning, match="2 of 3 captions have no scene-graph tuples .* the first is number 0"):
-        scores = spice_matrix([empty, full, empty], [[full]])
+        scores = spice_matrix([SceneGraph(), MAN, SceneGraph()], [[MAN]])
     assert scores.tolist() == [[0], [1], [0]]
     with pytest.warns(UserWarning, match="1 of 2 images have no scene-graph tuples"):
-        scores = spice_matrix([full], [[full], [empty, empty]])
-    assert scores.tolist() == [[1, 0]]
-    with pytest.warns(UserWarning) as warned:
-        scores = spice_matrix([empty, full], [[empty, full]], image_of_caption=[0, 0], leave_one_out=True)
-    assert scores.tolist() == [[0], [0]] and len(warned) == 1
+        assert spice_matrix([MAN], [[MAN], [SceneGraph()] * 2]).tolist() == [[1, 0]]
 
 
-def test_what_cannot_be_answered_is_said():
-    graph = said(("man",))
-    with pytest.raises(ItmlabError, match="2 of 3 images have no references, the first is image 1"):
-        spice_matrix([graph], [[graph], [], []])
-    with pytest.raises(ItmlabError, match="a list of captions for each image"):
-        spice_matrix([graph], ["a man", "a dog"])
-    with pytest.raises(ItmlabError, match="a list of captions, not one"):
-        spice_matrix("a man", [[graph]])
-    with pytest.raises(ItmlabError, match="not a NoneType"):
-        spice_matrix([None], [[graph]])
-    with pytest.raises(ItmlabError, match="one of 1 images, or -1, for each of 2 captions"):
-        spice_matrix([graph, graph], [[graph]], leave_one_out=True)
-    with pytest.raises(ItmlabError, match="one of 1 images, or -1, for each of 1 captions"):
-        spice_matrix([graph], [[graph]], image_of_caption=[1], leave_one_out=True)
-    with pytest.raises(ItmlabError, match="caption 0 is the only reference of image 0: it cannot be left out"):
-        spice_matrix([graph], [[graph]], image_of_caption=[0], leave_one_out=True)
-    with pytest.raises(ItmlabError, match="caption 0 is not among the references of image 0"):
-        spice_matrix([said(("dog",))], [[graph, graph]], image_of_caption=[0], leave_one_out=True)
+@pytest.mark.parametrize(
+    ("captions", "references", "options", "message"),
+    [
+        ([MAN], [[MAN], [], []], {}, "2 of 3 images have no references, the first is image 1"),
+        ([MAN], ["a man", "a dog"], {}, "a list of captions for each image"),
+        ("a man", [[MAN]], {}, "a list of captions, not one"),
+        ([None], [[MAN]], {}, "not a NoneType"),
+        ([MAN, MAN], [[MAN]], {"leave_one_out": True}, "one of 1 images, or -1, for each of 2 captions"),
+        ([MAN], [[MAN]], {"leave_one_out": True, "image_of_caption": [0]}, "the only reference of image 0"),
+        ([SceneGraph()], [[MAN, MAN]], {"leave_one_out": True, "image_of_caption": [0]}, "not among the references"),
+    ],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore:SPICE")
+def test_input_that_cannot_be_scored_is_refused(captions, references, options, message):
+    refused(message, spice_matrix, captions, references, **options)
 
 
 def test_sentences_are_parsed(tmp_path, monkeypatch):
     monkeypatch.setenv("ITMLAB_CACHE", str(tmp_path))
-    references = [["A man is riding a bike.", "a guy on a motorcycle"], ["A large red sofa"]]
-    fitted = Spice(references, parser="english")
-    scores = fitted.matrix(["A man riding a bike", "a big couch", said(("sofa", "large"))])
+    fitted = Spice([["A man is riding a bike.", "a guy on a motorcycle"], ["A large red sofa"]], parser="english")
+    scores = fitted.matrix(["A man riding a bike", "a big couch", graph_of(("sofa", "large"))])
     assert scores[0, 0] > 0.6 and scores[0, 1] == 0
     assert scores[1, 1] == scores[2, 1] == pytest.approx(2 * 2 / (2 + 3)) and scores[1, 0] == 0
-    left_out = fitted.matrix(leave_one_out=True, image_of_caption=[0, 0, -1])
-    assert left_out[0, 0] < fitted.matrix()[0, 0] and left_out[2, 1] == 1
+    assert fitted.matrix([]).shape == (0, 2)

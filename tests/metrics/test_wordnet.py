@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from itmlab.errors import ItmlabError, MissingPart
 from itmlab.metrics.wordnet import WordNet, wordnet
 from tests.metrics.wordnet_files import write_wordnet
+from tests.refusals import refused
 
 SYNSETS = {
     "noun": [("bicycle", "bike", "wheel"), ("motorcycle", "bike"), ("hot_dog", "frank"), ("ride",)],
@@ -35,11 +35,8 @@ def test_words_of_a_synset_share_it(folder):
     assert not read.synsets("bicycle") & read.synsets("hot dog")
     assert read.synsets("Hot dog") == read.synsets("frank")
     assert read.synsets("next to") == frozenset()
-
-
-def test_the_same_offset_in_another_part_of_speech_is_another_synset(folder):
-    # the first noun synset and the first verb synset stand at the same place of their files
-    assert not WordNet(folder).synsets("wheel") & WordNet(folder).synsets("drive")
+    # the first noun synset and the first verb synset have the same offset
+    assert not read.synsets("wheel") & read.synsets("drive")
 
 
 @pytest.mark.parametrize("variable", PLACES)
@@ -60,34 +57,16 @@ def test_nltks_zip_is_read(folder, monkeypatch, tmp_path):
     assert wordnet("wordnet").synsets("bike") == WordNet(folder).synsets("bike")
 
 
-def test_without_one_auto_is_none_and_wordnet_names_the_command(monkeypatch):
-    monkeypatch.setattr("itmlab.metrics.wordnet.wordnet_places", lambda: iter([Path("/nowhere")]))
-    assert wordnet("none") is None and wordnet("auto") is None
-    with pytest.raises(MissingPart, match=r"apt-get install wordnet-base"):
-        wordnet("wordnet")
-
-
-def test_what_cannot_be_used_is_said(folder, monkeypatch, tmp_path):
-    with pytest.raises(ItmlabError, match="synonyms='all'"):
-        wordnet("all")
-    monkeypatch.setenv("WNSEARCHDIR", str(tmp_path))
-    with pytest.raises(ItmlabError, match="WNSEARCHDIR"):
-        wordnet("auto")
-
-
-@pytest.mark.parametrize("line", ["dog n", "dog n two 1 @ 2 0 00000001", "dog n 3 0 3 0 1 2", "dog n 1 0 1 0 0000000x"])
-def test_a_line_that_is_no_index_line_is_named(folder, line):
+def test_a_wordnet_that_cannot_be_used_is_refused(folder, monkeypatch, tmp_path):
+    refused("synonyms='all'", wordnet, "all")
     with (folder / "index.noun").open("a") as file:
-        file.write(line + "\n")
-    with pytest.raises(ItmlabError, match=rf"index\.noun:{len((folder / 'index.noun').read_text().splitlines())}: not"):
-        WordNet(folder)
-
-
-def test_a_broken_zip_is_named(tmp_path):
+        file.write("dog n 3 0 3 0 1 2\n")
+    refused(rf"index\.noun:{len((folder / 'index.noun').read_text().splitlines())}: not", WordNet, folder)
     with zipfile.ZipFile(tmp_path / "wordnet.zip", "w") as archive:
         archive.writestr("wordnet/index.noun", "")
-    with pytest.raises(ItmlabError, match="cannot be read"):
-        WordNet(tmp_path / "wordnet.zip")
+    refused("cannot be read", WordNet, tmp_path / "wordnet.zip")
+    monkeypatch.setenv("WNSEARCHDIR", str(tmp_path))
+    refused("WNSEARCHDIR", wordnet, "auto")
 
 
 def test_the_installed_wordnet():
@@ -95,6 +74,6 @@ def test_the_installed_wordnet():
     if installed is None:
         pytest.skip("no WordNet is installed: apt-get install wordnet-base")
     assert installed.version.startswith("3.")
-    for one, other in (("bike", "bicycle"), ("sofa", "couch"), ("street", "street"), ("two", "2")):
-        assert installed.synsets(one) & installed.synsets(other)
+    for word, other in (("bike", "bicycle"), ("sofa", "couch"), ("street", "street"), ("two", "2")):
+        assert installed.synsets(word) & installed.synsets(other)
     assert not installed.synsets("dog") & installed.synsets("cat")

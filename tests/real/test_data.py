@@ -29,11 +29,3 @@ def test_flickr30k_captions_load_with_their_splits(real_data):
     assert len(data.captions) == 5 * 30_014
     validation = data.split("val")
     assert validation.positives.shape == (1_014, 5_070) and int(validation.positives.sum()) == 5_070
-
-
-def test_coco_test_captions_keep_the_fields_order(real_data):
-    data = load("captions", real_data("coco/captions_test5k.jsonl.gz"), split="test")
-    assert (len(data), len(data.captions)) == (5_000, 25_000)
-    assert data.image_ids[:2] == ["391895", "60623"]
-    assert data.caption_ids[:2] == ["770337", "771687"]
-    assert data.image_of_caption.tolist() == [index // 5 for index in range(25_000)]

@@ -1,4 +1,4 @@
-"""ECCV Caption on the ids of the real COCO test split: as the package itself computes it, and nothing fetched."""
+"""ECCV Caption on the ids of the real COCO test split, and the captions that its images share."""
 
 import pickle
 import socket
@@ -6,29 +6,28 @@ import socket
 import pytest
 import torch
 
-from itmlab.data.faults import Faults
-from itmlab.data.tables import read_rows
-from itmlab.errors import MissingPart
-from itmlab.metrics.eccv import eccv_caption
+from itmlab.data import load
+from itmlab.metrics import eccv_caption, positives_by
 from tests.refusals import refused
 
 pytestmark = pytest.mark.real
 
 
 @pytest.fixture(scope="module")
-def package():
-    return pytest.importorskip("eccv_caption", reason="eccv_caption is not installed: pip install eccv_caption")
+def data(real_data, tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ITMLAB_CACHE", str(tmp_path_factory.mktemp("cache")))
+        return load("captions", real_data("coco/captions_test5k.jsonl.gz"), split="test")
 
 
 @pytest.fixture(scope="module")
-def ids(real_data) -> tuple[list[int], list[int]]:
-    rows = [row for _, row in read_rows(real_data("coco/captions_test5k.jsonl.gz"), Faults("test5k"))]
-    return [row["image_id"] for row in rows], [caption for row in rows for caption in row["caption_ids"]]
+def ids(data) -> tuple[list[int], list[int]]:
+    return [int(name) for name in data.image_ids], [int(name) for name in data.caption_ids]
 
 
 @pytest.fixture(scope="module")
 def similarity(ids) -> torch.Tensor:
-    """Half noise, half truth: own captions and, a little less, the next image's score higher."""
+    """Half noise, half truth: an image's captions and, a little less, the next image's score higher."""
     source = torch.Generator().manual_seed(0)
     scores = torch.rand(len(ids[0]), len(ids[1]), generator=source)
     image, caption = torch.arange(len(ids[1])) // 5, torch.arange(len(ids[1]))
@@ -38,70 +37,48 @@ def similarity(ids) -> torch.Tensor:
 
 
 @pytest.fixture(scope="module")
-def found(package, ids, similarity):
-    return eccv_caption(similarity, *ids)
+def table(ids, similarity):
+    """With neither network nor pickle."""
 
-
-@pytest.fixture
-def alone(monkeypatch) -> None:
-    """No network and no pickle."""
-
-    def refused(*_, **__):
+    def forbidden(*_, **__):
         raise AssertionError("it went to the network or unpickled")
 
-    monkeypatch.setattr(socket, "socket", refused)
-    monkeypatch.setattr(pickle, "load", refused)
-    monkeypatch.setattr(pickle, "loads", refused)
+    pytest.importorskip("eccv_caption", reason="eccv_caption is not installed: pip install eccv_caption")
+    with pytest.MonkeyPatch.context() as patch:
+        for module, name in ((socket, "socket"), (pickle, "load"), (pickle, "loads")):
+            patch.setattr(module, name, forbidden)
+        return eccv_caption(similarity, *ids)
 
 
-def test_it_is_what_the_package_computes(package, ids, similarity, found):
-    judge = package.Metrics()
-    images, captions = torch.tensor(ids[0]), torch.tensor(ids[1])
+def test_it_is_what_the_package_computes(ids, similarity, table):
+    judge = pytest.importorskip("eccv_caption").Metrics()
+    images, captions = map(torch.tensor, ids)
     deepest = 120  # more than any query has positives
-    ranked = {
-        "i2t": dict(zip(ids[0], captions[similarity.topk(deepest).indices].tolist(), strict=True)),
-        "t2i": dict(zip(ids[1], images[similarity.T.topk(deepest).indices].tolist(), strict=True)),
-    }
+    by_image = dict(zip(ids[0], captions[similarity.topk(deepest).indices].tolist(), strict=True))
+    by_caption = dict(zip(ids[1], images[similarity.T.topk(deepest).indices].tolist(), strict=True))
     measures = ("eccv_r1", "eccv_map_at_r", "eccv_rprecision", "coco_5k_recalls", "cxc_recalls")
-    theirs = judge.compute_all_metrics(ranked["i2t"], ranked["t2i"], target_metrics=measures)
-    assert max(len(items) for gold in (judge.eccv_gts, judge.cxc_gts) for items in gold["i2t"].values()) <= deepest
-    for name, sides in theirs.items():
-        for side, share in sides.items():
-            assert found[name][side] == pytest.approx(100 * share), (name, side)
-    assert set(found) == set(theirs)
+    expected = judge.compute_all_metrics(by_image, by_caption, target_metrics=measures)
+    assert set(table) == set(expected)
+    for name, sides in expected.items():
+        assert table[name] == pytest.approx({side: 100 * share for side, share in sides.items()}), name
 
 
-def test_the_order_of_images_and_captions_does_not_show_and_nothing_is_fetched(ids, similarity, found, alone):
+def test_the_order_of_images_and_captions_does_not_matter(ids, similarity, table):
     rows, columns = torch.randperm(len(ids[0])), torch.randperm(len(ids[1]))
-    shuffled = similarity[rows][:, columns]
-    again = eccv_caption(shuffled, [str(ids[0][i]) for i in rows], [str(ids[1][i]) for i in columns])
-    for name, sides in found.items():
-        assert again[name] == pytest.approx(sides)
+    named = [str(ids[0][i]) for i in rows], [str(ids[1][i]) for i in columns]
+    again = eccv_caption(similarity[rows][:, columns], *named)
+    assert all(again[name] == pytest.approx(sides) for name, sides in table.items())
 
 
-def test_a_perfect_ranking_has_all(package, ids):
-    judge = package.Metrics()
-    image_of = {image: index for index, image in enumerate(ids[0])}
-    caption_of = {caption: index for index, caption in enumerate(ids[1])}
-    perfect = torch.zeros(len(ids[0]), len(ids[1]))
-    for image, captions in judge.eccv_gts["i2t"].items():
-        perfect[image_of[image], [caption_of[caption] for caption in captions if caption in caption_of]] = 1
-    found = eccv_caption(perfect, *ids)
-    # two of ECCV Caption's 22,550 relevant captions are not in the test split, and cannot be found
-    assert found["eccv_r1"]["i2t"] == 100
-    assert [found[f"eccv_{name}"]["i2t"] for name in ("map_at_r", "rprecision")] == pytest.approx([100, 100], abs=0.02)
-
-
-def test_what_is_not_the_test_split_is_refused(package, ids, similarity, monkeypatch):
+def test_other_ids_are_refused_with_how_many_match(ids, similarity, table):
     images, captions = ids
-    refused(r"1 missing \[38\], 1 foreign", eccv_caption, similarity, images, [7 if i == 38 else i for i in captions])
-    refused("1 missing", eccv_caption, similarity[1:], images[1:], captions)
-    refused("not a number", eccv_caption, similarity, ["one.jpg", *images[1:]], captions)
-    refused("1 twice", eccv_caption, similarity, images, [*captions[:-1], captions[0]])
+    refused("24999 of 25000 caption ids", eccv_caption, similarity, images, [7 if i == 38 else i for i in captions])
+    refused("4999 of 4999 image ids", eccv_caption, similarity[1:], images[1:], captions)
+    refused("4999 of 5000 image ids", eccv_caption, similarity, ["one.jpg", *images[1:]], captions)
+    refused("0 of 5 image ids", eccv_caption, similarity, list("abcde"), captions)
     refused("scores", eccv_caption, similarity[1:], images, captions)
-    broken = similarity.clone()
-    broken[3, 4] = torch.nan
-    refused("NaN", eccv_caption, broken, *ids)
-    monkeypatch.setitem(__import__("sys").modules, "eccv_caption", None)
-    with pytest.raises(MissingPart, match="pip install eccv_caption"):
-        eccv_caption(similarity, *ids)
+
+
+def test_314_captions_are_another_pictures_word_for_word(data):
+    shared = torch.bincount(positives_by("corrected", data)[1]) > 1
+    assert int(shared.sum()) == 314 and len(positives_by("field", data)[0]) == 25_000

@@ -1,4 +1,4 @@
-"""Real photographs end to end, in Python and by command: load, train a little, embed, search, attention maps."""
+"""Real photographs end to end, in Python and by command: load, train a little, embed, search."""
 
 import json
 
@@ -6,7 +6,6 @@ import pytest
 import torch
 from safetensors.torch import load_file
 from typer.testing import CliRunner
-from workshop import analysis, plots
 
 import itmlab
 from itmlab.cli import app
@@ -42,14 +41,6 @@ def test_a_few_steps_make_a_model_that_scores_every_pair(run, root) -> None:
     assert 0 < scores["rsum"] <= 600
 
 
-def test_the_same_steps_in_python_give_the_same_weights(run, root, tmp_path) -> None:
-    sizes = {"data__epochs": 2, "data__batch_size": 8, "data__warm_up_epochs": 1, "memory__length": 32}
-    recipe = itmlab.recipe("fne", start="scratch").replace(**sizes)
-    again = itmlab.train(recipe, itmlab.load("coco", root), tmp_path / "again", progress=False)
-    for name in ("model.safetensors", "history.jsonl"):
-        assert (again.directory / name).read_bytes() == (run.directory / name).read_bytes()
-
-
 def test_they_are_embedded_by_command(run, root, tmp_path) -> None:
     out = tmp_path / "features.safetensors"
     command("embed", run.directory, out, "--split", "all", "--data", "coco", "--root", root)
@@ -65,12 +56,3 @@ def test_they_are_searched_by_sentence_and_by_picture(run, root) -> None:
     photograph = next((root / "images").glob("*.jpg"))
     found = command("search", run.directory, photograph, "--picture", "-k", 3, *data).strip().splitlines()
     assert len(found) == 1 + 3 + 1 and found[-1].startswith("searched among all 2")
-
-
-def test_attention_maps_are_drawn_over_them(run, root, tmp_path) -> None:
-    data = itmlab.load("coco", root)
-    caption = data.captions[0]
-    photograph = data.images[int(data.image_of_caption[0])]
-    maps = analysis.word_maps(run, photograph, caption)
-    assert len(maps) >= 4 and all(one.weights.shape == run.model.patch_grid for one in maps)
-    assert plots.draw_attention_maps({"fne": maps}).layout.images

@@ -20,16 +20,18 @@ def test_a_runs_right_items_are_those_that_its_similarities_tell():
         items.append(YardstickItem(data.image_ids[image], (true,), (other,), "replace_obj"))
     yardstick = Yardstick("pairs", tuple(items), pictures=data)
     run = itmlab.pretrained("fne")
-    table = run_on_yardstick(run, yardstick, text=["own"])
+    table = run_on_yardstick(run, yardstick, text=["scenes"])
     with torch.no_grad():
         images = run.model.encode_images(run.model.prepare_images(list(data.images))).pooled
         sentences = run.model.encode_captions(run.model.prepare_captions(yardstick.sentences)).pooled
     scores = run.model.similarity(images, sentences)
     pairs = scores[torch.arange(60).repeat_interleave(2), torch.arange(120)].view(-1, 2)
     assert table.rows["all"].right.count == int((pairs[:, 0] > pairs[:, 1]).sum()) > 50
-    assert list(table.rows["all"].controls) == ["wrong picture", "text only (own)", "shorter"]
-    alone = run_on_yardstick(None, yardstick, text=["own"]).rows["all"]
-    assert alone.right is None and alone.controls["text only (own)"] == table.rows["all"].controls["text only (own)"]
+    assert list(table.rows["all"].controls) == ["wrong picture", "text only (scenes)", "shorter"]
+    alone = run_on_yardstick(None, yardstick, text=["scenes"]).rows["all"]
+    assert (
+        alone.right is None and alone.controls["text only (scenes)"] == table.rows["all"].controls["text only (scenes)"]
+    )
 
 
 def test_negatives_become_items_of_the_kind_that_was_changed() -> None:

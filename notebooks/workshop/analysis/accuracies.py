@@ -37,7 +37,7 @@ def discrimination(
         Fan et al. (2022), Table 4.
 
     >>> print(discrimination(torch.tensor([2.0, 1.0, 3.0]), torch.tensor([1.0, 1.0, 0.0])))
-    66.7 % [20.8, 93.9] of 3
+    66.7 % (20.8 to 93.9) of 3
     """
     positive_scores, negative_scores = torch.as_tensor(positive_scores), torch.as_tensor(negative_scores)
     if positive_scores.ndim != 1 or positive_scores.shape != negative_scores.shape:
@@ -143,7 +143,7 @@ def true_negative_rate(
         Fan et al. (2022), Sec. 4.2: 96.5 % of 200 sentences, judged by two people.
 
     >>> print(true_negative_rate([False, False, None, True]))
-    66.7 % [20.8, 93.9] of 3 decided; 1 undecided
+    66.7 % (20.8 to 93.9) of 3 decided; 1 undecided
     """
     for label in labels:
         if label is not None and not isinstance(label, bool):

@@ -38,7 +38,7 @@ class BothPictures:
 
     >>> both = BothPictures(share(torch.tensor([True, True])), share(torch.tensor([True, False])))
     >>> both.gap, print(both)
-    right picture 100.0 % [34.2, 100.0] of 2, wrong picture 50.0 % [9.5, 90.5] of 2
+    right picture 100.0 % (34.2 to 100.0) of 2, wrong picture 50.0 % (9.5 to 90.5) of 2
     (50.0, None)
     """
 

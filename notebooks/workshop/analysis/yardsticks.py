@@ -6,8 +6,7 @@ from typing import Any
 
 from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError
-from itmlab.metrics.yardstick_scores import YardstickTable, measure, text_scores
-from itmlab.metrics.yardsticks import Yardstick, YardstickItem
+from itmlab.metrics.yardsticks import Yardstick, YardstickItem, YardstickTable, measure, text_scores
 
 from .negatives import SyntheticNegatives
 from .scoring import matching
@@ -27,11 +26,10 @@ def run_on_yardstick(
         run: a Run or model; None scores the text-only controls alone.
         yardstick: the items.
         images: the pictures, as for `Yardstick.with_pictures`.
-        text: the text-only controls, as `text_scores` takes them; "own" by default.
+        text: the text-only controls, as `text_scores` takes them.
         seed: of the wrong pictures.
     """
     chosen = yardstick if run is None else yardstick.with_pictures(images)
-    text = text or ("own",)
     match = None if run is None else matching(run, chosen.pictures)
     scores = {f"text only ({Path(by).name.split('.')[0]})": text_scores(chosen, by) for by in text}
     return measure(chosen, match, text=scores, seed=seed)

@@ -14,6 +14,7 @@ from ..analysis.embeddings import Embedded, shared_words
 from ..plots.canvas import draw_captioned
 from ..plots.maps import MOST, draw_attention_maps, draw_projection, draw_shared_words, draw_words_on_patch
 from .base import Explorer, wide
+from .gallery import PicturePicker
 
 ALL = "all"
 
@@ -26,7 +27,7 @@ def explore_attention(runs: Mapping[str, Any], data: CaptionSet) -> Explorer:
     a click keeps it; pointing at a word's map shows that one larger, a click chooses the word.
     """
     names, state = list(runs), {"patch": -1}
-    picture = ipywidgets.IntSlider(0, 0, len(data) - 1, description="picture", **wide())
+    picture = PicturePicker(data)
     caption = ipywidgets.Dropdown(description="caption", **wide(678))
     word = ipywidgets.Dropdown(description="word", **wide())
     checkpoint = ipywidgets.Dropdown(options=[ALL, *names], description="checkpoint", **wide())
@@ -108,10 +109,10 @@ def explore_embeddings(
 
     Above, the maps with one picture and its captions picked out; below, that picture, its captions and what each model
     scores them. A click on a point picks its picture; pointing at one shows its picture below until the pointer leaves.
-    A lasso around some shows the words that set their captions apart. `picture` is where it begins, `most` how many
-    points a map draws.
+    A lasso around some shows the words that set their captions apart, and `.selection` holds their numbers. `picture`
+    is the first one, `most` how many points a map draws.
     """
-    which = ipywidgets.IntSlider(picture, 0, len(data) - 1, description="picture", continuous_update=False, **wide(678))
+    which = PicturePicker(data, picture)
 
     def draw() -> list[go.Figure]:
         return [_maps(maps, data, which.value, most), _card(maps, data, which.value, None)]
@@ -136,7 +137,7 @@ Point = tuple[str, int]  # its kind (its trace's legend group) and its number (i
 class PointExplorer(Explorer):
     """An explorer whose first figure answers the pointer: `card` is the second figure for a point, `pick` a click's.
 
-    `shared` is the second figure for the points inside a lasso.
+    `shared` is the second figure for the points inside a lasso, and `selection` holds their numbers by kind.
     """
 
     def __init__(
@@ -150,6 +151,7 @@ class PointExplorer(Explorer):
     ):
         super().__init__(controls, draw, following)
         self.card, self.pick, self.shared = card, pick, shared
+        self.selection: dict[str, list[int]] = {}
 
     def figures(self) -> list[go.Figure]:
         """The figures for the controls as they stand; the second is what is shown while nothing is pointed at."""
@@ -160,22 +162,23 @@ class PointExplorer(Explorer):
         """Controls over live figures, the first of which calls back."""
         box, state = super().widget(), self.live[0].state
         state.listens = True
-        for name, told in {"click": self._clicked, "hover": self._hovered, "lasso": self._lassoed}.items():
-            state.observe(told, names=name)
+        for name, handler in {"click": self._clicked, "hover": self._hovered, "lasso": self._lassoed}.items():
+            state.observe(handler, names=name)
         return box
 
     def _clicked(self, change: Any) -> None:
-        if found := _point(change["new"]):
-            self.pick(*found)
-            self.resting = self.card(*found)
+        if point := _point(change["new"]):
+            self.pick(*point)
+            self.resting = self.card(*point)
             self.show(lambda: [self.resting], slice(1, 2))  # after the pick, which draws the picture's card alone
 
     def _hovered(self, change: Any) -> None:
-        found = _point(change["new"])
-        self.show(lambda: [self.card(*found) if found else self.resting], slice(1, 2))
+        point = _point(change["new"])
+        self.show(lambda: [self.card(*point) if point else self.resting], slice(1, 2))
 
     def _lassoed(self, change: Any) -> None:
-        points = [found for told in change["new"] if (found := _point(told))]
+        points = [point for event in change["new"] if (point := _point(event))]
+        self.selection = {kind: sorted(number for other, number in points if other == kind) for kind, _ in points}
         if self.shared:
             self.resting = self.shared(points) if points else super().figures()[1]
             self.show(lambda: [self.resting], slice(1, 2))
@@ -188,7 +191,7 @@ def _point(event: Mapping[str, Any]) -> Point | None:
 
 def _maps(maps: Mapping[str, Embedded], data: CaptionSet, picture: int, most: int) -> go.Figure:
     figure = draw_projection(
-        {name: {"pictures": each.images, "captions": each.captions} for name, each in maps.items()},
+        {name: {"pictures": model.images, "captions": model.captions} for name, model in maps.items()},
         ids={"pictures": data.image_ids, "captions": data.caption_ids},
         picked={"pictures": [picture], "captions": data.captions_of_image[picture].tolist()},
         title="The common space",
@@ -199,16 +202,18 @@ def _maps(maps: Mapping[str, Embedded], data: CaptionSet, picture: int, most: in
 
 
 def _card(maps: Mapping[str, Embedded], data: CaptionSet, picture: int, caption: int | None) -> go.Figure:
-    own = data.captions_of_image[picture]
-    features = {name: each.features for name, each in maps.items()}
-    scores = {name: (each.captions[own] @ each.images[picture]).numpy() for name, each in features.items()}
+    captions = data.captions_of_image[picture]
+    features = {name: model.features for name, model in maps.items()}
+    scores = {
+        name: (encoded.captions[captions] @ encoded.images[picture]).numpy() for name, encoded in features.items()
+    }
     return draw_captioned(
         data.images[picture],
-        [data.captions[index] for index in own.tolist()],
+        [data.captions[index] for index in captions.tolist()],
         scores,
         title=f"Picture {data.image_ids[picture]}",
         subtitle="its captions, and each one's cosine with it",
-        chosen=None if caption is None else own.tolist().index(caption),
+        chosen=None if caption is None else captions.tolist().index(caption),
     )
 
 

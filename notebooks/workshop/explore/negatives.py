@@ -23,6 +23,7 @@ from ..plots.negatives import draw_negative_list
 from ..plots.scene_graphs import draw_caption_spans, draw_scene_graph
 from ..plots.words import draw_explained_words
 from .base import Explorer, wide
+from .gallery import PicturePicker
 
 # A caption's negatives: which picture and caption, and how the negatives are to be made.
 
@@ -51,7 +52,7 @@ def explore_negatives(
     made is said in one line in the figure's place.
     """
     late = {"continuous_update": False, **wide()}  # each drawing takes seconds: only when the slider is let go
-    which = ipywidgets.IntSlider(picture, 0, len(data) - 1, description="picture", **late)
+    which = PicturePicker(data, picture)
     last = max(len(data.captions_of_image[picture]) - 1, 0)
     number = ipywidgets.IntSlider(min(caption, last), 0, last, description="caption", **late)
     way = ipywidgets.Dropdown(options=list(GENERATORS), value=generator, description="generator", **wide())
@@ -67,12 +68,12 @@ def explore_negatives(
     def draw() -> list[go.Figure]:
         drawing = {"maskings": maskings.value, "samples": samples.value, "temperature": temperature.value}
         settings = {**drawing, **FILTERS[filtering.value], "seed": seed.value, "fluent": fluent, "keep": rows}
-        own = data.captions_of_image[which.value].tolist()
+        captions = data.captions_of_image[which.value].tolist()
         try:
-            if not own:
+            if not captions:
                 raise ItmlabError(f"picture {which.value} has no caption")
-            made = _made(run, data, own[min(number.value, len(own) - 1)], way.value, settings, drawn)
-            return [_figure(made, rows)]
+            chosen = captions[min(number.value, len(captions) - 1)]
+            return [_figure(_negatives(run, data, chosen, way.value, settings, drawn), rows)]
         except ItmlabError as error:
             return [_nothing(error)]
 
@@ -80,13 +81,15 @@ def explore_negatives(
     return Explorer(controls, draw, {which: picture_moved})
 
 
-def _made(
+def _negatives(
     run: Any, data: CaptionSet, chosen: int, way: str, settings: dict[str, Any], drawn: int
 ) -> SyntheticNegatives:
     """The negatives of one caption; a batch is made up of 31 captions of other pictures."""
     if way != "in_batch":
         return synthetic_negatives(data, [chosen], way, run=run, drawn=drawn, **settings)
-    others = [int(own[0]) for own in data.captions_of_image if len(own) and chosen not in own.tolist()]
+    others = [
+        int(captions[0]) for captions in data.captions_of_image if len(captions) and chosen not in captions.tolist()
+    ]
     first = settings["seed"] * 31 % max(len(others), 1)
     batch = [chosen, *(others[first:] + others[:first])[:31]]
     return synthetic_negatives(data, batch, way, run=run, **settings).only(0)
@@ -124,15 +127,15 @@ def explore_words(
     A caption of the picture is where one begins to type, or `sentence`. Words are rewritten from the mismatch that the
     last control sets. What cannot be read is said in one line in the figure's place.
     """
-    which = ipywidgets.IntSlider(picture, 0, len(data) - 1, description="picture", continuous_update=False, **wide())
+    which = PicturePicker(data, picture)
     caption = ipywidgets.Dropdown(description="begin with", **wide(678))
     typed = ipywidgets.Text(description="sentence", continuous_update=False, **wide(678))
     above = ipywidgets.FloatSlider(0, min=0, max=1, step=0.05, description="rewrite from", **wide())
 
     def picture_moved() -> None:
-        own = data.captions_of_image[which.value].tolist()
-        caption.options = [(data.captions[index], index) for index in own]
-        caption.value = own[0] if own else None
+        captions = data.captions_of_image[which.value].tolist()
+        caption.options = [(data.captions[index], index) for index in captions]
+        caption.value = captions[0] if captions else None
 
     def caption_moved() -> None:
         if caption.value is not None:

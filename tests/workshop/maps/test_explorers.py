@@ -1,6 +1,7 @@
 """The explorers of attention and of the common space, as their controls and the pointer move them."""
 
 import pytest
+from workshop.explore.gallery import PicturePicker
 from workshop.explore.maps import explore_attention, explore_embeddings
 from workshop.plots.theme import title_and_subtitle
 
@@ -117,3 +118,22 @@ def test_a_lasso_shows_what_its_points_share_until_it_is_gone(space):
     assert title(space) == "What they share"
     state.lasso = []
     assert title(space) == "Picture image 3"
+
+
+def test_pictures_are_found_by_the_words_of_their_captions_or_by_their_number():
+    data = small_set(40)
+    picker = PicturePicker(data, value=20)
+    assert 20 in [picture["number"] for picture in picker.shown] and not picker.is_last
+    picker.query = "RED square"
+    red = [number for number, captions in enumerate(data.captions_of()) if "red" in " ".join(captions)]
+    assert [picture["number"] for picture in picker.shown] == red[: len(picker.shown)] and picker.page == 0
+    picker.query = "31"
+    assert [picture["number"] for picture in picker.shown] == [31] and picker.is_last
+    picker.query = "zebra"
+    assert picker.shown == [] and picker.note.startswith("0 of 40") and picker.value == 20
+
+
+def test_a_lasso_gives_its_numbers_to_python():
+    explorer = opened(explore_embeddings(small_maps(), small_set()))
+    explorer.live[0].state.lasso = [{"kind": "pictures", "number": 3}, {"kind": "captions", "number": 7}, {"kind": "x"}]
+    assert explorer.selection == {"pictures": [3], "captions": [7]}
