@@ -17,7 +17,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "itmlab"
 FLOORS = (  # a room imports from floors below its own, or from its own floor where no circle comes of it
-    {"errors", "storage"},
+    {"errors", "session", "storage"},
     {"components", "context"},
     {"fields"},
     {"data", "text"},
