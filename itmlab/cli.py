@@ -79,7 +79,8 @@ def load_data(
         if model is not None and not model.takes_pictures:
             chosen = {"regions": (settings and settings.regions) or True, **chosen}
     data = load(name, root, on_fault="skip" if skip_faults else "error", **chosen)
-    return data if split == "all" else data.split(split)
+    is_whole = split == "all" or (split == "train" and not data.splits)  # as in training
+    return data if is_whole else data.split(split)
 
 
 def suited(names: list[str], axes: dict[str, str | None], data: str, captions: Any, photos: bool = True) -> list[Any]:
@@ -215,6 +216,7 @@ def compare(
     """Train several recipes with several seeds and print a table: recall, differences, intervals."""
     from .train import compare as compare_recipes
     from .train import recipe as named_recipe
+    from .train.interruption import Interrupted
     from .train.named import COMPARED
 
     names, axes, changes = list(recipe or COMPARED), {"on": on, "start": start}, changes_of(change)
@@ -228,7 +230,11 @@ def compare(
         compared = [candidate for candidate in compared if candidate.name not in blind]
         if blind:
             show(f"left out: {', '.join(blind)}, as it reads regions and these data have none")
-    show(compare_recipes(compared, captions, seeds=seeds, folds=folds, run_root=out))
+    try:
+        show(compare_recipes(compared, captions, seeds=seeds, folds=folds, run_root=out))
+    except Interrupted as stop:
+        show(stop)
+        raise typer.Exit(stop.exit_code) from None
 
 
 # Commands on a run: scores, answers, features, mined negatives.
@@ -242,20 +248,20 @@ def evaluate(
     k: Annotated[list[int], typer.Option("-k", help="-k 1 -k 5 for recall at 1 and 5.")] = (1, 5, 10),
     relevance: Annotated[str | None, typer.Option(help="cider or spice: also semantic recall (SR) and NCS.")] = None,
     truth: Annotated[bool, typer.Option("--truth", help="Also mAP@R against all that is true, and oracles.")] = False,
+    protocol: Annotated[
+        str, typer.Option(help="field, or corrected: captions that read the same are right.")
+    ] = "field",
     data: DataName = "scenes",
     root: DataRoot = None,
     option: DataOptions = None,
     skip_faults: SkipFaults = False,
 ) -> None:
     """Print recall in both directions, and the median and mean rank of the best positive, as JSON."""
-    from .train.run import cutoffs_told
-
     if relevance not in (None, "cider", "spice"):
         raise ItmlabError(f"no relevance {relevance!r}", where="--relevance", remedy="cider or spice")
     opened, captions = run_and_split(run, split, data, root, option, skip_faults)
-    more = "" if split == "all" else ", or rank more candidates: --split all"
-    with cutoffs_told(lambda ks: " ".join(f"-k {cutoff}" for cutoff in ks) + more):
-        scores = opened.evaluate(captions, split=None, folds=folds, ks=k, relevance=relevance, truth=truth)
+    options = {"folds": folds, "ks": k, "relevance": relevance, "truth": truth, "protocol": protocol}
+    scores = opened.evaluate(captions, split=None, **options)
     show(json.dumps(scores, indent=2))
 
 
@@ -309,7 +315,7 @@ def export(
     show(out)
 
 
-MINING = "number, skip, up_to, relative_margin, probability, prior"
+MINING = "number, skip, up_to, margin, relative_margin"
 
 
 @app.command()
@@ -348,6 +354,7 @@ def parse(
 ) -> None:
     """Print the objects, attributes and relations of captions."""
     from .text import parse as parse_captions
+    from .text.parsing import unread_words
 
     sentences = [*(captions or []), *(read_lines(file) if file else [])]
     if not sentences:
@@ -359,7 +366,10 @@ def parse(
         for sentence, graph in zip(sentences, graphs, strict=True):
             tuples = sorted(graph.tuples(), key=lambda words: (len(words), words))  # objects, attributes, relations
             facts = ", ".join(f"({', '.join(words)})" for words in tuples)
+            unread = ", ".join(unread_words(sentence))
             show(f"{sentence}\n    {facts or 'no object'}")
+            if unread:
+                show(f"    not English, left out: {unread}")
         return
     with atomic_file(out) as written:
         for sentence, graph in zip(sentences, graphs, strict=True):
@@ -391,13 +401,13 @@ def negatives(
     seed: Annotated[int, typer.Option(help="Of the random draws.")] = 0,
     truth: Annotated[bool, typer.Option(help="Whether the world calls each true, where there is one (scenes).")] = True,
     force: Force = False,
-    split: SplitName = "all",
+    split: SplitName = "train",
     data: DataName = "scenes",
     root: DataRoot = None,
     option: DataOptions = None,
     skip_faults: SkipFaults = False,
 ) -> None:
-    """Write false sentences made from every caption, with what was changed, as extra negatives for training."""
+    """Write false sentences made from the captions of a split, as extra negatives for training."""
     from .train.negative_files import read_by, write_negatives
 
     reader = read_by(model or "tags") if model or generator == "tags" else None

@@ -10,7 +10,6 @@ import inspect
 import sys
 from collections.abc import Mapping
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import ItmlabError
@@ -67,15 +66,17 @@ def find_component(name: str, kind: type[T]) -> type[T]:
         ItmlabError: there is no such class, or it is not a dataclass of this kind.
     """
     if ":" not in name:
-        home = kind.__module__.rpartition(".")[0]  # ours are where their base class is, such as itmlab.samplers
-        ours = {cls.__name__: cls for cls in _components_of(import_module(home), kind)}
+        package = import_module(kind.__module__.rpartition(".")[0])  # that of the base class, such as itmlab.samplers
+        public = [getattr(package, attribute) for attribute in package.__all__]
+        classes = [cls for cls in public if inspect.isclass(cls) and issubclass(cls, kind)]
+        ours = {cls.__name__: cls for cls in classes if dataclasses.is_dataclass(cls)}
         if name not in ours:
             raise ItmlabError(f"there is no {kind.__name__} {name!r}", remedy=f"there are {', '.join(sorted(ours))}")
         return ours[name]
-    found = find_class(name, kind)
-    if not dataclasses.is_dataclass(found):
+    definition = find_class(name, kind)
+    if not dataclasses.is_dataclass(definition):
         raise ItmlabError("this class is not a dataclass", where=name, remedy="write @dataclass above it")
-    return found
+    return definition
 
 
 def find_class(path: str, kind: type[T]) -> type[T]:
@@ -85,31 +86,24 @@ def find_class(path: str, kind: type[T]) -> type[T]:
         ItmlabError: there is no such class, or it is not derived from `kind`.
     """
     module, _, names = path.partition(":")
-    found: Any = sys.modules.get(module)
+    definition: Any = sys.modules.get(module)
     for name in names.split("."):
-        found = getattr(found, "__dict__", {}).get(name)
-    if found is None:
+        definition = getattr(definition, "__dict__", {}).get(name)
+    if definition is None:
         raise ItmlabError("this class is not known here", where=path, remedy=f"import {module} first")
-    if not (inspect.isclass(found) and issubclass(found, kind)):
+    if not (inspect.isclass(definition) and issubclass(definition, kind)):
         raise ItmlabError(f"this is not a {kind.__name__}", where=path, remedy=f"derive it from {kind.__name__}")
-    return found
-
-
-def _components_of(package: ModuleType, kind: type[T]) -> list[type[T]]:
-    """The components of a kind that a package of ours offers."""
-    offered = [getattr(package, name) for name in package.__all__]
-    classes = [cls for cls in offered if inspect.isclass(cls) and issubclass(cls, kind)]
-    return [cls for cls in classes if dataclasses.is_dataclass(cls)]
+    return definition
 
 
 def parameters(component: Component) -> Mapping[str, Any]:
-    """The fields of a component by name."""
+    """Return the fields of a component by name."""
     return {item.name: getattr(component, item.name) for item in dataclasses.fields(component)}
 
 
 def classes_in(settings: Any) -> list[type[Component]]:
-    """The classes of all components in a dataclass, such as a recipe, also of those within others."""
+    """Return the classes of all components in a dataclass such as a recipe, also of nested ones."""
     if not dataclasses.is_dataclass(settings):
         return []
-    own = [type(settings)] if isinstance(settings, Component) else []
-    return own + [cls for item in dataclasses.fields(settings) for cls in classes_in(getattr(settings, item.name))]
+    classes = [type(settings)] if isinstance(settings, Component) else []
+    return classes + [cls for item in dataclasses.fields(settings) for cls in classes_in(getattr(settings, item.name))]

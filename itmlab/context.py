@@ -26,7 +26,7 @@ class Context:
         candidate_images: per candidate, the number of its image, -1 for synthetic negatives.
         candidate_captions: per candidate, the number of its caption, -1 for synthetic negatives.
         captions: the captions of the training data.
-        truth: per anchor and candidate 1 true, 0 false, -1 undecided; None without a world or where nobody asked.
+        truth: per anchor and candidate 1 true, 0 false, -1 undecided; None without a world or unless a sampler asks.
     """
 
     step: int = 0

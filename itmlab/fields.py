@@ -16,19 +16,32 @@ hints_of = cache(get_type_hints)  # evaluating the annotations takes a milliseco
 
 # What a number may be, and the words for it.
 Range = tuple[Callable[[Any], bool], str]
-FROM_1: Range = (lambda value: value >= 1), "1 or more"
+MOST = 2**20  # a count above this needs more memory than there is
+FROM_1: Range = (lambda value: 1 <= value <= MOST), f"1 or more, at most {MOST}"
 FROM_0: Range = (lambda value: value >= 0), "0 or more"
 ABOVE_0: Range = (lambda value: value > 0), "more than 0"
 BELOW_1: Range = (lambda value: 0 <= value < 1), "0 to below 1"
 FINITE: Range = (lambda value: True), "a finite number"
 
+
+def between(least: float, most: float, *others: Any) -> Range:
+    """The range of numbers from `least` to `most`, and the `others` that a value may be as well."""
+    words = "".join(f" or {other!r}" for other in others)
+    return (lambda value: value in others or least <= value <= most), f"{least:g} to {most:g}{words}"
+
+
 NAMES = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+
+
+def refusal(message: str, remedy: str | None = None) -> ItmlabError:
+    """Return the error for a faulty recipe."""
+    return ItmlabError(message, where="recipe", remedy=remedy)
 
 
 def check(condition: bool, field: str, value: Any, wanted: str) -> None:
     """Raise an ItmlabError that names the field unless `condition` holds."""
     if not condition:
-        raise ItmlabError(f"{field} is {shown(value)}, wanted {wanted}", where="recipe")
+        raise refusal(f"{field} is {shown(value)}, wanted {wanted}")
 
 
 def check_ranges(settings: Any, prefix: str, **ranges: Range) -> None:
@@ -47,7 +60,7 @@ def check_ranges(settings: Any, prefix: str, **ranges: Range) -> None:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """The remedy for an unknown name: the nearest known one, or all of them.
+    """Return the remedy for an unknown name: the nearest known one, or all of them.
 
     >>> did_you_mean("lose", ["loss", "memory"])
     'did you mean loss?'
@@ -58,7 +71,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def to_plain(value: Any) -> Any:
-    """Dataclasses as dicts and tuples as lists, as JSON wants them; a component also names its class."""
+    """Return dataclasses as dicts and tuples as lists, for JSON; a component also names its class."""
     if dataclasses.is_dataclass(value):
         plain = {item.name: to_plain(getattr(value, item.name)) for item in dataclasses.fields(value)}
         return {"class": value.class_name(), **plain} if isinstance(value, Component) else plain
@@ -74,15 +87,15 @@ def from_plain(kind: type[T], value: Any, field: str) -> T:
         ItmlabError: a field is unknown, missing or of the wrong type.
     """
     if not isinstance(value, Mapping):
-        raise ItmlabError(f"{field or 'it'} is {shown(value)}, wanted an object with fields", where="recipe")
+        raise refusal(f"{field or 'it'} is {shown(value)}, wanted an object with fields")
     fields = {item.name: item for item in dataclasses.fields(kind)}
     for name in value:
         if name not in fields:
-            raise ItmlabError(f"unknown field {join(field, name)}", where="recipe", remedy=did_you_mean(name, fields))
+            raise refusal(f"unknown field {join(field, name)}", did_you_mean(name, fields))
     for name, item in fields.items():
         required = item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING
         if required and name not in value:
-            raise ItmlabError(f"field {join(field, name)} is missing", where="recipe")
+            raise refusal(f"field {join(field, name)} is missing")
     hints = hints_of(kind)
     return kind(**{name: typed(hints[name], item, join(field, name)) for name, item in value.items()})
 
@@ -97,7 +110,7 @@ def typed(hint: Any, value: Any, field: str) -> Any:
     """
     origin, arguments = get_origin(hint), get_args(hint)
     if isinstance(value, int) and abs(value) >= 2**63:
-        raise ItmlabError(f"{field} is too large a number", where="recipe")
+        raise refusal(f"{field} is too large a number")
     if hint is Any:
         return value
     if isinstance(hint, type) and issubclass(hint, Component):
@@ -107,7 +120,7 @@ def typed(hint: Any, value: Any, field: str) -> Any:
     if origin is Literal:
         if value not in arguments:
             remedy = did_you_mean(value, map(str, arguments))
-            raise ItmlabError(f"{field} is {shown(value)}, not one of its values", where="recipe", remedy=remedy)
+            raise refusal(f"{field} is {shown(value)}, not one of its values", remedy)
         return value
     if origin is tuple and isinstance(value, (list, tuple)):
         kinds = [arguments[0]] * len(value) if arguments[-1] is Ellipsis else arguments
@@ -122,7 +135,7 @@ def typed(hint: Any, value: Any, field: str) -> Any:
         return float(value)
     if isinstance(hint, type) and isinstance(value, hint) and (hint is bool or not isinstance(value, bool)):
         return value
-    raise ItmlabError(f"{field} is {shown(value)}, wanted {name_of(hint)}", where="recipe")
+    raise refusal(f"{field} is {shown(value)}, wanted {name_of(hint)}")
 
 
 def _component(kind: type[Component], value: Any, field: str) -> Component:
@@ -134,27 +147,23 @@ def _component(kind: type[Component], value: Any, field: str) -> Component:
     if isinstance(value, Mapping) and "class" not in value and dataclasses.is_dataclass(kind):
         value = {"class": kind.class_name(), **value}  # there is one class of this kind
     if not isinstance(value, Mapping) or not isinstance(value.get("class"), str):
-        message = f"{field} is {shown(value)}, wanted a {kind.__name__}"
         remedy = f"pass an instance of a dataclass derived from {kind.__name__}, or its name"
-        raise ItmlabError(message, where="recipe", remedy=remedy)
+        raise refusal(f"{field} is {shown(value)}, wanted a {kind.__name__}", remedy)
     try:
         definition = find_component(value["class"], kind)
         return from_plain(definition, {name: item for name, item in value.items() if name != "class"}, field)
     except ItmlabError as error:
-        raise error if error.where == "recipe" else ItmlabError(f"{field}: {error}", where="recipe") from None
+        raise error if error.where == "recipe" else refusal(f"{field}: {error}") from None
 
 
 def _typed_by_union(hints: tuple[Any, ...], value: Any, field: str, union: Any) -> Any:
-    """Return `value` by the first hint that takes it; a mapping by the dataclass that knows most of its names."""
+    """Return `value` by the first hint that takes it."""
     if value is None and type(None) in hints:
         return None
     components = [hint for hint in hints if isinstance(hint, type) and issubclass(hint, Component)]
     others = [hint for hint in hints if hint not in components and hint is not type(None)]
     if components and (isinstance(value, Component | Mapping) or not others):
         return _component(components[0], value, field)
-    settings = [hint for hint in others if dataclasses.is_dataclass(hint)]
-    if isinstance(value, Mapping) and settings:
-        return typed(max(settings, key=lambda hint: len(value.keys() & hints_of(hint).keys())), value, field)
     if len(others) == 1:
         return typed(others[0], value, field)
     for hint in others:
@@ -162,11 +171,11 @@ def _typed_by_union(hints: tuple[Any, ...], value: Any, field: str, union: Any) 
             return typed(hint, value, field)
         except ItmlabError:
             continue
-    raise ItmlabError(f"{field} is {shown(value)}, wanted {name_of(union)}", where="recipe")
+    raise refusal(f"{field} is {shown(value)}, wanted {name_of(union)}")
 
 
 def name_of(hint: Any) -> str:
-    """A type in words, for an error."""
+    """Return a type in words, for an error."""
     if get_origin(hint) in (Union, types.UnionType):
         return " or ".join("null" if item is type(None) else name_of(item) for item in get_args(hint))
     if get_origin(hint) is tuple:
@@ -175,13 +184,13 @@ def name_of(hint: Any) -> str:
 
 
 def join(field: str, name: str) -> str:
-    """The dotted path of a field within another."""
+    """Return the dotted path of a field within another."""
     name = str(name) if str(name).isprintable() else shown(name)
     return f"{field}.{name}" if field else name
 
 
 def shown(value: Any, most: int = 200) -> str:
-    """A value for an error's one line.
+    """Return a value as text for an error's one line.
 
     >>> shown("a\\nb"), shown([0] * 9, most=7)
     ("'a\\\\nb'", '[0, 0, …')
@@ -207,23 +216,19 @@ def replaced(settings: T, changes: Mapping[str, Any], field: str = "") -> T:
     for key, value in changes.items():
         name, _, rest = key.replace("__", ".").partition(".")
         if name not in names:
-            raise ItmlabError(f"unknown field {join(field, name)}", where="recipe", remedy=did_you_mean(name, names))
+            raise refusal(f"unknown field {join(field, name)}", did_you_mean(name, names))
         if rest:
             nested.setdefault(name, {})[rest] = value
         else:
             plain[name] = value
     for name, inner in nested.items():
         current = plain.get(name, getattr(settings, name))
-        if isinstance(current, Mapping):
-            plain[name] = {**current, **inner}
-        elif dataclasses.is_dataclass(current):
-            plain[name] = replaced(current, inner, join(field, name))
-        else:
-            message = f"{join(field, name)} is {shown(current)} and has no field {next(iter(inner))}"
-            raise ItmlabError(message, where="recipe")
+        if not dataclasses.is_dataclass(current):
+            raise refusal(f"{join(field, name)} is {shown(current)} and has no field {next(iter(inner))}")
+        plain[name] = replaced(current, inner, join(field, name))
     hints = hints_of(type(settings))
     checked = {name: typed(hints[name], value, join(field, name)) for name, value in plain.items()}
     try:
         return dataclasses.replace(settings, **checked)
     except ItmlabError as error:
-        raise error if error.where == "recipe" else ItmlabError(f"{field}: {error}", where="recipe") from None
+        raise error if error.where == "recipe" else refusal(f"{field}: {error}") from None

@@ -4,6 +4,7 @@ Nothing is executed and nothing is fetched, neither when the book is built nor w
 their committed outputs, figures are static pictures, formulas are MathML.
 """
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -12,6 +13,7 @@ sys.path[:0] = [str(HERE), str(HERE / "_book")]
 
 project = "itmlab"
 language = "en"
+smartquotes_action = "q"  # quotation marks only: the two hyphens of an option stay
 extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
@@ -21,7 +23,7 @@ extensions = [
     "pages",
     "tables",
 ]
-exclude_patterns = ["workshop", "_book", "_templates", "**/.ipynb_checkpoints", "reference/_templates"]
+exclude_patterns = ["workshop", "_book", "_templates", "**/.ipynb_checkpoints"]
 templates_path = ["_templates"]
 
 html_theme = "furo"
@@ -50,6 +52,7 @@ nb_mime_priority_overrides = [
 autodoc_typehints_format = "short"
 autodoc_member_order = "bysource"
 autosummary_generate = True
+shutil.rmtree(HERE / "reference" / "generated", ignore_errors=True)  # pages of modules that no longer exist
 autosummary_imported_members = True
 autosummary_ignore_module_all = False
 napoleon_numpy_docstring = False

@@ -70,19 +70,16 @@ def test_train_evaluate_and_search(folder, trained) -> None:
     captions = command("search", trained, folder / "images" / "3.png", "--picture", "--split", "all", *data).stdout
     assert captions.count("picture") + captions.count("it is") >= 5
     few = str(command("evaluate", trained, *data).exception)  # the usual cut-offs, for four pictures
-    assert few.endswith("choose k from 1 to 4: -k 1 -k 4, or rank more candidates: --split all")
+    assert "choose k from 1 to 4" in few
 
 
 def test_embed_writes_unit_features_with_their_ids(folder, trained, tmp_path) -> None:
     out, words = tmp_path / "features.safetensors", ("--data", "folder", "--root", folder)
     assert "4 images and 8 captions" in command("embed", trained, out, *words).stdout
     with safe_open(out, "pt") as file:
-        images = file.get_tensor("images")
-    ids = json.loads(out.with_suffix(".ids.json").read_text())
-    assert len(ids["images"]) == len(images) == 4 and len(ids["captions"]) == 8
+        images, about = file.get_tensor("images"), file.metadata()
+    assert len(json.loads(about["image_ids"])) == len(images) == 4 and len(json.loads(about["caption_ids"])) == 8
     assert images.norm(dim=1).sub(1).abs().max() < 1e-5
-    (tmp_path / "a.ids.json").write_text('{"mine": 1}')
-    assert "a.ids.json" in str(command("embed", trained, tmp_path / "a.safetensors", *words).exception)
 
 
 def test_export_leaves_a_smaller_run_that_scores_nearly_the_same(folder, trained, tmp_path) -> None:
@@ -151,6 +148,8 @@ def test_negatives_are_written_and_read_back(tmp_path) -> None:
         assert all(
             negative.sentence != caption for caption, row in zip(data.captions, rows, strict=True) for negative in row
         )
+        images = {image for image, row in zip(data.image_of_caption.tolist(), rows, strict=True) if row}
+        assert images <= {*data.splits["train"].tolist()}, "no test caption by default: issue 44, entry 13"
 
 
 @pytest.mark.parametrize(

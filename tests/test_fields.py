@@ -31,7 +31,7 @@ FITS = [
     (int | Literal["all"], "all", "all"),
     (tuple[float, ...], [1, 0.5], (1.0, 0.5)),
     (dict[str, float], {"a": 1}, {"a": 1.0}),
-    (Outer | Inner, {"std": 1, "path": "y"}, Inner(1.0, "y")),
+    (Inner | None, {"std": 1, "path": "y"}, Inner(1.0, "y")),
 ]
 WRONG = [
     (int, "3", "a whole number"),
@@ -61,7 +61,7 @@ def test_a_value_that_does_not_fit_is_refused(hint, value, words):
 
 
 def test_a_replacement_reaches_into_fields_and_options():
-    changed = fields.replaced(Outer(), {"options.prior": 0.5, "inner.std": 3})
+    changed = fields.replaced(Outer(), {"options": {"prior": 0.5}, "inner.std": 3})
     assert (changed.options, changed.inner.std) == ({"prior": 0.5}, 3)
     refused("unknown field prior", fields.replaced, Outer(), {"prior": 0.5})
     assert fields.from_plain(Outer, fields.to_plain(changed), "") == changed

@@ -1,4 +1,4 @@
-"""METHODS.md keeps its word: what its tables offer runs and changes something; what our pages cite, the papers have."""
+"""METHODS.md: code in its tables runs and changes something, and citations name what the papers contain."""
 
 import re
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ def offers() -> Iterator[Any]:
                 yield pytest.param(number, code, id=f"{number}-{topic.replace(' ', '_')}-{place}")
 
 
-def test_every_paper_and_the_encoders_have_a_table_of_what_is_whose() -> None:
+def test_every_chapter_has_a_table() -> None:
     assert list(CHAPTERS) == list("12345")
     for number in CHAPTERS:
         assert rows(number) and all(len(row) == 5 and row[0] and row[3] and row[4] for row in rows(number))
@@ -44,12 +44,12 @@ def test_every_paper_and_the_encoders_have_a_table_of_what_is_whose() -> None:
 def test_the_other_way_can_be_had_as_the_table_says(number: str, code: str) -> None:
     """`recipe` is what the line above the table makes it; four captions, two of each of two images, are scored."""
     similarity, positives = torch.tensor([[4.0, 3, 2, 1], [3, 1, 4, 2]]), torch.tensor([[True, True, False, False]])
-    given = {"similarity": similarity, "positives": torch.cat([positives, ~positives]), "relevance": similarity.T}
-    given |= {"captions": ["a dog on a sofa", "a dog", "two cats", "a cat"]}
-    names = {name: getattr(room, name) for room in ROOMS for name in room.__all__} | given
+    values = {"similarity": similarity, "positives": torch.cat([positives, ~positives]), "relevance": similarity.T}
+    values |= {"captions": ["a dog on a sofa", "a dog", "two cats", "a cat"]}
+    names = {name: getattr(room, name) for room in ROOMS for name in room.__all__} | values
     names |= {room.__name__.removeprefix("itmlab."): room for room in ROOMS} | {"itmlab": itmlab}
-    (made,) = re.findall(r"`recipe = (itmlab\.recipe[^`]+)`", CHAPTERS[number]) or ["None"]
-    names["recipe"] = eval(made, names)
+    (expression,) = re.findall(r"`recipe = (itmlab\.recipe[^`]+)`", CHAPTERS[number]) or ["None"]
+    names["recipe"] = eval(expression, names)
     got = eval(code, names)
     assert got is not None and (got != names["recipe"] if isinstance(got, itmlab.Recipe) else True)
 
@@ -58,9 +58,9 @@ def test_the_commands_of_sams_public_readme_have_their_counterparts() -> None:
     commands = re.findall(r"^\| `train_\w+\.py [^`]*` \| `--preset released ([^`]*)` \|$", CHAPTERS["2"], re.MULTILINE)
     released = itmlab.recipe("sam", size="base", preset="released")
     for command in commands:
-        told = pairs(re.findall(r"--set (\S+)", command), "--set")
-        made = released.replace(**{name.replace(".", "__"): value for name, value in told.items()})
-        assert (made != released) == bool(told)
+        changes = pairs(re.findall(r"--set (\S+)", command), "--set")
+        changed = released.replace(**{name.replace(".", "__"): value for name, value in changes.items()})
+        assert (changed != released) == bool(changes)
     assert len(commands) == 2
 
 
@@ -102,22 +102,22 @@ WHOLE = {  # files that cite this paper alone, unless they name another
 
 def wrong(paper: str, passage: str) -> list[str]:
     """The citations of a passage that the paper does not have."""
-    found = []
+    missing = []
     for kind, numbers in CITED.findall(passage):
         has = PAPERS[paper]["Figure" if kind == "Fig" else kind]
-        there = has.split() if isinstance(has, str) else [str(number) for number in range(1, has + 1)]
+        existing = has.split() if isinstance(has, str) else [str(number) for number in range(1, has + 1)]
         cited = [number.rstrip("ab") for number in re.findall(NUMBER, numbers)]
-        found += [f"{paper} {kind} {number}" for number in cited if number not in there]
-    return found
+        missing += [f"{paper} {kind} {number}" for number in cited if number not in existing]
+    return missing
 
 
 @pytest.mark.parametrize(("paper", "number"), list(zip(PAPERS, "1234", strict=True)))
-def test_a_chapter_cites_what_its_paper_has(paper: str, number: str) -> None:
+def test_a_chapter_cites_what_its_paper_contains(paper: str, number: str) -> None:
     assert CITED.search(CHAPTERS[number]) and wrong(paper, CHAPTERS[number]) == []
 
 
 @pytest.mark.parametrize("paper", PAPERS)
-def test_files_about_one_paper_cite_what_it_has(paper: str) -> None:
+def test_files_about_one_paper_cite_what_it_contains(paper: str) -> None:
     for pattern in WHOLE[paper]:
         files = sorted(ROOT.glob(pattern))
         assert files, pattern
@@ -125,7 +125,7 @@ def test_files_about_one_paper_cite_what_it_has(paper: str) -> None:
             assert wrong(paper, file.read_text(encoding="utf-8")) == [], file.name
 
 
-def test_what_is_cited_by_a_papers_name_is_there() -> None:
+def test_citations_by_a_papers_name_exist() -> None:
     pages = [*(ROOT / "itmlab").rglob("*.py"), *ROOT.glob("*.md"), *(ROOT / "notebooks").glob("*.ipynb")]
     cited = 0
     for page in pages:
@@ -140,7 +140,7 @@ def test_what_is_cited_by_a_papers_name_is_there() -> None:
 
 def test_links_into_the_page_lead_to_its_headings() -> None:
     headings = re.findall(r"^#+ (.+)$", METHODS, re.MULTILINE)
-    there = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    anchors = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "notebooks").glob("*.ipynb"))]
     linked = {anchor for page in pages for anchor in re.findall(r"METHODS\.md#([\w-]+)\)", page.read_text("utf-8"))}
-    assert linked and linked <= there
+    assert linked and linked <= anchors

@@ -69,14 +69,14 @@ def test_importing_itmlab_brings_no_heavy_package() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "found"),
+    ("variables", "expected"),
     [({}, "10000"), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "passive"}, "None")],
 )
-def test_threads_that_wait_spin_briefly_unless_the_environment_says_how(given, found) -> None:
-    environment = {name: value for name, value in os.environ.items() if "OMP_" not in name} | given
+def test_threads_that_wait_spin_briefly_unless_the_environment_says_how(variables, expected) -> None:
+    environment = {name: value for name, value in os.environ.items() if "OMP_" not in name} | variables
     program = "import itmlab, os; print(os.environ.get('GOMP_SPINCOUNT'))"
     asked = {"env": environment, "capture_output": True, "text": True, "check": True}
-    assert subprocess.run([sys.executable, "-c", program], **asked).stdout.strip() == found
+    assert subprocess.run([sys.executable, "-c", program], **asked).stdout.strip() == expected
 
 
 def test_every_public_name_is_there() -> None:
@@ -100,7 +100,7 @@ def test_ci_runs_the_readme_test_command() -> None:
 
 
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "itmlab/METHODS.md")]
-PAGES += sorted((ROOT / "notebooks" / "guide").glob("*.md"))
+PAGES += sorted((ROOT / "notebooks").glob("*.md")) + sorted((ROOT / "notebooks").glob("[gr]*/*.md"))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
@@ -109,9 +109,11 @@ def test_links_of_a_page_lead_to_files(page) -> None:
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
-def test_the_readme_takes_a_screen_and_shows_three_pictures() -> None:
+def test_the_readme_is_short_and_begins_with_a_command() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= 70 and len(re.findall(r"!\[[^]]+\]\(figures/\w+\.png\)", text)) == 3
+    assert len(text.split()) <= 600 and len(text.partition("```")[0].split()) <= 120
+    assert len(re.findall(r"!\[[^]]+\]\(figures/\w+\.png\)", text)) == 1
+    assert "'.[notebooks]'" in readme_command("lab") and "workshop lab" in readme_command("lab")
 
 
 @pytest.fixture(scope="module")

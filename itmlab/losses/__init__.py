@@ -1,6 +1,6 @@
-"""What is minimised: tensors in, one number out, one direction at a time (the caller adds the transpose).
+"""Losses: tensors in, one number out, one direction at a time (the caller adds the transpose).
 
-Training calls these functions and no others, as attributes of this package, so that a change here is a change there.
+Training calls these functions as attributes of this package, so a change here changes training.
 """
 
 import lazy_loader as lazy

@@ -21,7 +21,7 @@ class Loss(Component):
     def __call__(
         self, scores: Scores, positives: Mask, positive_scores: PerAnchor, *, context: Context | None = None
     ) -> Scalar:
-        """The mean over the anchors that have a negative; 0, with a gradient, where none has.
+        """Return the mean over the anchors that have a negative; 0, with a gradient, if none has.
 
         Args:
             scores: similarity of every anchor with every candidate.
@@ -52,10 +52,10 @@ class Loss(Component):
 
 
 def mean_of(losses: PerAnchor, allowed: Bool[Tensor, "anchor"]) -> Scalar:
-    """The mean over the anchors that are `allowed`; 0, with a gradient, where none is."""
+    """Return the mean over the anchors that are `allowed`; 0, with a gradient, if none is."""
     return torch.where(allowed, losses, 0).sum() / allowed.sum().clamp(min=1)
 
 
 def upcast(values: Float[Tensor, "*any"]) -> Float[Tensor, "*any"]:
-    """bf16 and fp16 values in single precision: their own steps are coarser than a hinge near its corner."""
+    """Return bf16 and fp16 values in single precision, as their steps are coarser than a hinge near its corner."""
     return values if values.dtype.itemsize >= 4 else values.float()

@@ -146,9 +146,8 @@ class RelabellingInfoNCE(InfoNCE):
 
     def relabelled(self, scores: Scores) -> Mask:
         """Which candidates probably match; none before enough trusted pairs have been seen in the epoch."""
-        if not self.estimate.ready:
-            return torch.zeros_like(scores, dtype=torch.bool)
-        return posterior(scores, self.estimate.statistics, prior=self.prior) >= self.threshold
+        statistics, ready = self.estimate.running(scores.device)
+        return ready & (posterior(scores, statistics, prior=self.prior) >= self.threshold)
 
     def observe(self, scores: Scores, positives: Mask) -> None:
         """Add the scores of one batch to the statistics of the epoch."""

@@ -115,27 +115,30 @@ class SemanticAdaptiveMargin(Component):
         that this pair took for the other hinge.
         """
         scores, context = direction.scores, direction.context
-        own, rank = scores.diagonal(), 1 if self.rank is None else self.rank
+        match_scores, rank = scores.diagonal(), 1 if self.rank is None else self.rank
         # the public code's "soft" negatives are nearest, its "hard" ones farthest
         sampler = {"softest": Hardest(rank), "hardest": Softest(rank), "random": Random()}[self.negatives]
         excluded = torch.eye(len(scores), dtype=torch.bool, device=scores.device) & (self.negatives == "random")
-        chosen = [sampler(scores - shift, excluded, own, generator=generator) for shift in (own[:, None], own)]
+        chosen = [
+            sampler(scores - shift, excluded, match_scores, generator=generator)
+            for shift in (match_scores[:, None], match_scores)
+        ]
         first, second = (columns.clamp(min=0) for columns in chosen)
         images, captions = context.anchor_images, context.anchor_captions
         subtracted = (captions[second], images), (captions[first], images)
         first_margin, second_margin = self._margins(relevance, (captions, images), subtracted)
         first_scores, second_scores = (scores.gather(1, columns[:, None]).squeeze(1) for columns in (first, second))
-        first_hinges = (first_scores - own + first_margin[first]).relu()
-        second_hinges = (second_scores - own[second] + second_margin[second]).relu()
+        first_hinges = (first_scores - match_scores + first_margin[first]).relu()
+        second_hinges = (second_scores - match_scores[second] + second_margin[second]).relu()
         return mean_of(first_hinges, chosen[0] >= 0) + mean_of(second_hinges, chosen[1] >= 0)
 
     def _margins(
-        self, relevance: Relevance, matched: tuple[Rows, Rows], subtracted: tuple[tuple[Rows, Rows], ...]
+        self, relevance: Relevance, matches: tuple[Rows, Rows], subtracted: tuple[tuple[Rows, Rows], ...]
     ) -> list[PerAnchor]:
         """The margins of the matched captions and images, one for each of those whose φ is subtracted."""
-        captions, images = (torch.cat(rows) for rows in zip(matched, *subtracted, strict=True))
-        own, *others = relevance(captions, images).chunk(3)  # asked once, as a GPU has to be waited for
-        return [adaptive_margin(own, other, self.temperature, self.ceiling) for other in others]
+        captions, images = (torch.cat(rows) for rows in zip(matches, *subtracted, strict=True))
+        matched, *others = relevance(captions, images).chunk(3)  # asked once, as a GPU has to be waited for
+        return [adaptive_margin(matched, other, self.temperature, self.ceiling) for other in others]
 
 
 def adaptive_margin(

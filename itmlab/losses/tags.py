@@ -41,21 +41,23 @@ def masked_language(
     *,
     groups: Groups | None = None,
 ) -> Scalar:
-    """L_MLM (Eq. 1): NLL of the hidden pieces, mean over them all.
+    """L_MLM (Eq. 1): mean NLL of the hidden pieces.
 
-    `labels` are the pieces that were hidden, −100 everywhere else, as `mask_pieces` gives them. The logits may be of
-    the hidden positions only; `groups` give the released code's mean (see `token_likelihood` for both).
+    Args:
+        logits: of every position, or of the hidden ones only (see `token_likelihood`).
+        labels: the hidden pieces, −100 everywhere else, as `mask_pieces` returns them.
+        groups: the caption of each row, for the released code's mean (see `token_likelihood`).
     """
     return token_likelihood(logits, labels, groups=groups)
 
 
 def matching_score(logits: Float[Tensor, "*pair"]) -> Float[Tensor, "*pair"]:
-    """s in [0, 1] of a pair (Eq. 3): the sigmoid of its logit, at least in single precision."""
+    """Return s in [0, 1] of a pair (Eq. 3): the sigmoid of its logit, at least in single precision."""
     return upcast(logits).sigmoid()
 
 
 def triplet_hinges(positive_logits: PerAnchor, negative_logits: Negatives, margin: float = MARGIN) -> Negatives:
-    """[α − s(U, V) + s(U, W)]₊ of each anchor U, its match V and each of its negatives W (Eq. 4).
+    """Return [α − s(U, V) + s(U, W)]₊ of each anchor U, its match V and each of its negatives W (Eq. 4).
 
     >>> triplet_hinges(torch.tensor([0.0]), torch.tensor([[0.0, -9.0]]), margin=0.25)
     tensor([[0.2500, 0.0000]])
@@ -68,7 +70,7 @@ def matching_triplet(
 ) -> Scalar:
     """One direction of Eq. 5: the mean hinge of each anchor's negatives, mean over the anchors that have any.
 
-    A negative that is not `allowed` (a row with fewer than the others) is not read, whatever its logit.
+    Logits that are not `allowed` are ignored, whatever they are.
     """
     # emptied before the sigmoid too: an unread NaN would come back through the gradient
     hinges = triplet_hinges(positive_logits, negative_logits.masked_fill(~allowed, 0), margin).masked_fill(~allowed, 0)
@@ -76,10 +78,10 @@ def matching_triplet(
 
 
 def matching_binary(positive_logits: PerAnchor, negative_logits: Negatives, allowed: Allowed) -> Scalar:
-    """In Eq. 4's place, binary cross-entropy as in UNITER's pretraining (Chen et al. 2020), both classes of one weight.
+    """Binary cross-entropy in the place of Eq. 4, as in UNITER's pretraining (Chen et al. 2020), with equal weights.
 
-    Half of −log σ(s⁺) and the mean of −log(1 − σ(s⁻)) over an anchor's allowed negatives, mean over the anchors that
-    have any; a logit that is not allowed is not read.
+    Half of −log σ(s⁺) plus half of the mean of −log(1 − σ(s⁻)) over an anchor's allowed negatives, mean over the
+    anchors that have any.
     """
     positive, negative = upcast(positive_logits), upcast(negative_logits).masked_fill(~allowed, 0)
     mismatches = softplus(negative).masked_fill(~allowed, 0).sum(dim=1) / allowed.sum(dim=1).clamp(min=1)
@@ -87,7 +89,7 @@ def matching_binary(positive_logits: PerAnchor, negative_logits: Negatives, allo
 
 
 def matching_contrast(positive_logits: PerAnchor, negative_logits: Negatives, allowed: Allowed) -> Scalar:
-    """In Eq. 4's place, −log of the match's share in a softmax over it and its allowed negatives."""
+    """−log of the match's share in a softmax over it and its allowed negatives, in the place of Eq. 4."""
     positive, negative = upcast(positive_logits)[:, None], upcast(negative_logits).masked_fill(~allowed, -torch.inf)
     shares = torch.cat([positive, negative], dim=1).log_softmax(dim=1)
     return mean_of(-shares[:, 0], allowed.any(dim=1))
@@ -104,11 +106,17 @@ def retrieved_matching(
 ) -> Scalar:
     """L_IRTM (Eq. 5): the image against retrieved captions, plus the caption against retrieved images.
 
-    `caption_logits` are of each pair's image with negative captions, `image_logits` of its caption with negative
-    images: in the paper the 31 best of 399 random ones (`samplers.mined_negatives`). Another `kind` than "triplet" has
-    no margin.
+    Args:
+        positive_logits: of each pair.
+        caption_logits: of each pair's image with negative captions; in the paper the 31 best of 399 random ones
+            (`samplers.mined_negatives`).
+        image_logits: of each pair's caption with negative images.
+        captions_allowed: which of the captions are negatives; all by default.
+        images_allowed: which of the images are negatives; all by default.
+        margin: α of "triplet".
+        kind: "triplet" (the paper's), "binary" or "contrast".
 
-    >>> alike = torch.zeros(2, 3)  # nothing is told apart: one margin each way
+    >>> alike = torch.zeros(2, 3)  # no difference: one margin each way
     >>> round(retrieved_matching(alike[:, 0], alike, alike).item(), 2)
     0.4
     """
@@ -125,7 +133,12 @@ def synthetic_matching(
 ) -> Scalar:
     """L_ISTM (Eq. 7): the image against its m best-scoring synthetic sentences, mean over them.
 
-    A pair for which fewer than m sentences were left is marked in `allowed`; one without any is not counted.
+    Args:
+        positive_logits: of each pair.
+        synthetic_logits: of each pair's image with its synthetic sentences.
+        allowed: which of the sentences exist; a pair without any is not counted.
+        margin: α of "triplet".
+        kind: "triplet" (the paper's), "binary" or "contrast".
     """
     if allowed is None:
         allowed = torch.ones_like(synthetic_logits, dtype=torch.bool)
@@ -145,10 +158,17 @@ def word_discrimination(
     kept_weight: float = 1.0,
     groups: Groups | None = None,
 ) -> Scalar:
-    """L_WoD (Eq. 8): NLL of each counted token's label, options (replaced, kept), mean weighted by the label.
+    """L_WoD (Eq. 8): NLL of each counted token's label, replaced or kept, weighted by the label.
 
-    Both weights are 1 by the paper; the released code has 1 and 0.11, against the few that are replaced, counts special
-    tokens too and divides by the number of tokens of each caption (`groups`, see `token_likelihood`).
+    Args:
+        logits: two numbers per token, for replaced and kept.
+        synthetic: the tokens of the synthetic sentences.
+        original: the tokens of their captions.
+        counted: which tokens belong to words.
+        replaced_weight: the weight of replaced tokens.
+        kept_weight: the weight of kept ones. The paper has 1 for both; the released code has 0.11 here, counts special
+            tokens too and divides by the number of tokens of each caption (`groups`).
+        groups: the caption of each row (see `token_likelihood`).
     """
     weights = None if replaced_weight == kept_weight else torch.tensor([replaced_weight, kept_weight])
     return token_likelihood(logits, discrimination_labels(synthetic, original, counted), weights, groups)
@@ -164,20 +184,36 @@ def word_correction(
     masked: Counted | None = None,
     groups: Groups | None = None,
 ) -> Scalar:
-    """L_WoC (Eq. 9): NLL of the caption's own tokens given the synthetic sentence and the image.
+    """L_WoC (Eq. 9): NLL of the caption's tokens given the synthetic sentence and the image.
 
-    Logits may be of the positions that `correction_labels` labels only; `groups` give the released code's mean (see
-    `token_likelihood` for both).
+    Args:
+        logits: of every position, or only of those that `correction_labels` labels.
+        synthetic: the tokens of the synthetic sentences.
+        original: the tokens of their captions.
+        counted: which tokens belong to words.
+        positions: where the caption's token is asked for: "all", "replaced" or "masked".
+        masked: the positions that were refilled.
+        groups: the caption of each row (see `token_likelihood`).
     """
     return token_likelihood(logits, correction_labels(synthetic, original, counted, positions, masked), groups=groups)
 
 
 @dataclass(frozen=True)
 class LossWeights:
-    """λ of Eq. 10; a loss of weight 0 is switched off and need not be computed.
+    """λ of Eq. 10; a loss of weight 0 is not computed.
 
-    The default is the paper's for Flickr30K, base size, stage NSGDC; `nsg_only()` is its stage NSG and
-    `irtm_only()` the baseline UNITER.
+    The default is the paper's for Flickr30K, base size, stage NSGDC. `nsg_only()` is its stage NSG, `irtm_only()` the
+    baseline UNITER.
+
+    Args:
+        retrieved: the weight of L_IRTM.
+        masked_language: of L_MLM.
+        synthetic: of L_ISTM.
+        discrimination: of L_WoD.
+        correction: of L_WoC.
+
+    Raises:
+        ItmlabError: a weight is negative or not finite.
     """
 
     retrieved: float = 1.0
@@ -192,7 +228,7 @@ class LossWeights:
                 raise ItmlabError(f"the loss weight {name} must be 0 or above, not {weight}")
 
     def named(self) -> dict[str, float]:
-        """Every weight by its loss's name."""
+        """Return every weight by the name of its loss."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @property
@@ -201,11 +237,11 @@ class LossWeights:
         return tuple(name for name, weight in self.named().items() if weight)
 
     def nsg_only(self) -> "LossWeights":
-        """Stage NSG: no word discrimination and no word correction."""
+        """Return the weights of stage NSG: no word discrimination and no word correction."""
         return replace(self, discrimination=0.0, correction=0.0)
 
     def irtm_only(self) -> "LossWeights":
-        """Retrieved negatives alone."""
+        """Return the weights of training with retrieved negatives alone."""
         return LossWeights(self.retrieved, 0.0, 0.0, 0.0, 0.0)
 
 
@@ -219,7 +255,7 @@ PAPER_WEIGHTS: Mapping[tuple[str, str], LossWeights] = {
 
 
 def weighted_sum(losses: Mapping[str, Scalar], weights: LossWeights) -> Scalar:
-    """Σ λ·L over the losses that are switched on (Eq. 10).
+    """Return Σ λ·L over the losses with a weight above 0 (Eq. 10).
 
     A loss of weight 0 may be missing and is not read (0 times NaN is NaN).
 

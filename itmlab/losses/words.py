@@ -29,12 +29,15 @@ def token_likelihood(
     weights: Float[Tensor, "option"] | None = None,
     groups: Groups | None = None,
 ) -> Float[Tensor, ""]:
-    """The mean of −log softmax(logits)[label] over the labelled positions; 0, with a gradient, where there is none.
+    """Return the mean of −log softmax(logits)[label] over the labelled positions; 0, with a gradient, without any.
 
-    `logits` are of every position, or only of the labelled ones in the order of `logits[labels != -100]`, which spares
-    a head over the vocabulary the rest of the batch. With `weights`, a position counts as much as its label does, and
-    the mean is Σ w·NLL / Σ w. With `groups` it is that of TAGS-DC's released code instead: of w·NLL over the positions
-    of each group (the rows of one caption), whatever they weigh, then over the groups that have any.
+    Args:
+        logits: of every position, or only of the labelled ones in the order of `logits[labels != -100]`, so that a head
+            over the vocabulary need not compute the others.
+        labels: the label of each position, −100 for none.
+        weights: the weight of each label; the mean is Σ w·NLL / Σ w.
+        groups: the caption of each row. The mean is then that of TAGS-DC's released code: w·NLL averaged over the
+            positions of each group, then over the groups that have any.
 
     >>> token_likelihood(torch.zeros(1, 3, 4), torch.tensor([[2, -100, 0]])).exp().item()
     4.0
@@ -47,9 +50,9 @@ def token_likelihood(
     losses = cross_entropy(chosen, targets, reduction="none")
     shares = None if weights is None else weights.to(losses)[targets]
     if groups is not None:
-        own = groups.to(losses.device)[labelled.nonzero()[:, 0]]
-        count = torch.bincount(own)
-        sums = losses.new_zeros(len(count)).index_add(0, own, losses if shares is None else losses * shares)
+        group_of_label = groups.to(losses.device)[labelled.nonzero()[:, 0]]
+        count = torch.bincount(group_of_label)
+        sums = losses.new_zeros(len(count)).index_add(0, group_of_label, losses if shares is None else losses * shares)
         return mean_of(sums / count.clamp(min=1), count > 0)
     if shares is None:
         return losses.mean()
@@ -59,9 +62,9 @@ def token_likelihood(
 def label_weight(
     labels: Tokens, weights: Float[Tensor, "option"] | None = None, groups: Groups | None = None
 ) -> Float[Tensor, ""]:
-    """What the mean of `token_likelihood` divides by: the weight of the labels, or how many groups have any.
+    """Return the divisor of `token_likelihood`: the weight of all labels, or how many groups have any.
 
-    Several processes need it to make one mean of theirs.
+    Several processes need it to combine their means.
     """
     labelled = labels != UNLABELLED
     if groups is not None:
@@ -72,7 +75,7 @@ def label_weight(
 def counted_tokens(
     synthetic: Tokens, original: Tokens, attention_mask: Tokens | Counted, special: Iterable[int]
 ) -> Counted:
-    """Where neither padding nor a special token stands in either sentence; `special` is `tokenizer.all_special_ids`.
+    """Mark the positions where neither sentence has padding or a special token (`tokenizer.all_special_ids`).
 
     >>> counted_tokens(torch.tensor([[1, 7, 2, 0]]), torch.tensor([[1, 8, 2, 0]]), torch.tensor([[1, 1, 1, 0]]), [1, 2])
     tensor([[False,  True, False, False]])
@@ -82,7 +85,7 @@ def counted_tokens(
 
 
 def discrimination_labels(synthetic: Tokens, original: Tokens, counted: Counted) -> Tokens:
-    """G of Eq. 8: 1 (KEPT) where the token is the caption's at that place, else 0 (REPLACED); −100 where none counts.
+    """Return G of Eq. 8: 1 (KEPT) where the token is the caption's, 0 (REPLACED) elsewhere, −100 where not counted.
 
     >>> discrimination_labels(torch.tensor([[5, 7, 2]]), torch.tensor([[5, 6, 2]]), torch.tensor([[True, True, False]]))
     tensor([[   1,    0, -100]])
@@ -97,9 +100,9 @@ def correction_labels(
     positions: Positions = "all",
     masked: Counted | None = None,
 ) -> Tokens:
-    """The caption's tokens at all positions (Eq. 9), at the replaced or at the masked ones; −100 elsewhere.
+    """Return the caption's tokens at all positions (Eq. 9), at the replaced or at the masked ones; −100 elsewhere.
 
-    `masked` are the places that were refilled, perhaps with what had stood there: the released code asks at these.
+    `masked` marks the positions that were refilled, perhaps with the same token: the released code asks at these.
     """
     asked = synthetic != original
     if positions == "masked" and masked is not None:

@@ -335,7 +335,8 @@ PROTOCOLS = ("field", "corrected")
 def positives_by(protocol: str, data: CaptionSet, folds: int = 1) -> Pairs:
     """Return the positives of a data set as indices (image, caption), by the name of a protocol.
 
-    "field" is what papers report: an image and its own captions. "corrected" adds the captions that other images of
+    "field" is what papers report: an image and its own captions. Images of equal content in a fold are one image, with
+    the captions of all. "corrected" adds the captions that other images of
     the same fold have word for word (upper and lower case and punctuation aside): the text alone does not say which of
     the images is meant. These are 314 captions of COCO's 5K test split.
 
@@ -349,14 +350,18 @@ def positives_by(protocol: str, data: CaptionSet, folds: int = 1) -> Pairs:
     """
     if protocol not in PROTOCOLS:
         raise ItmlabError(f"there is no protocol {protocol!r}", remedy=f"choose one of {', '.join(PROTOCOLS)}")
-    if protocol == "field":
-        return data.image_of_caption, torch.arange(len(data.captions))
-    images_of: dict[tuple[int, tuple[str, ...]], dict[int, None]] = {}
-    keys = []
-    for caption, image in zip(data.captions, data.image_of_caption.tolist(), strict=True):
-        words = tuple(re.findall(r"\w+", caption.lower())) or (caption,)
-        keys.append((image * folds // len(data), words))
-        images_of.setdefault(keys[-1], {})[image] = None
+    images, folds_of = data.image_of_caption.tolist(), [image * folds // len(data) for image in range(len(data))]
+    keys: list[Any] = list(range(len(images)))
+    if protocol == "corrected":
+        texts = [tuple(re.findall(r"\w+", caption.lower())) or (caption,) for caption in data.captions]
+        keys = [(folds_of[image], words) for image, words in zip(images, texts, strict=True)]
+    images_of: dict[Any, dict[int, None]] = {}
+    equal_images: dict[tuple[int, int], list[int]] = {}
+    groups = data.image_groups.tolist()
+    for image, group in enumerate(groups):
+        equal_images.setdefault((folds_of[image], group), []).append(image)
+    for image, key in zip(images, keys, strict=True):
+        images_of.setdefault(key, {}).update(dict.fromkeys(equal_images[folds_of[image], groups[image]]))
     pairs = [(image, caption) for caption, key in enumerate(keys) for image in images_of[key]]
     image, caption = torch.tensor(pairs, dtype=torch.int64).reshape(-1, 2).T
     return image, caption

@@ -1,8 +1,8 @@
-"""What scores a pair: dual encoders, cross-encoder, fragment matchers, their configurations, momentum copies."""
+"""Models of image-text matching: dual encoders, cross-encoders, late interaction, their configurations and weights."""
 
 import lazy_loader as lazy
 
-_NAMES = {  # file -> what it is known for, imported when first asked for
+_NAMES = {  # file -> its public names, imported when they are first used
     "base": "ImagePreparation Model load_model model_class",
     "config": "ModelConfig LateInteractionConfig CrossEncoderConfig OscarDualEncoderConfig DualEncoderConfig",
     "cross_encoder": "CrossEncoder CrossEncoderOutput",

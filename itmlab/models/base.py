@@ -1,6 +1,6 @@
-"""What every model shares: its files, how it reads captions, and how pictures become tensors.
+"""The base class of models, their files, and the preparation of pictures.
 
-A saved model is a directory of config.json, tokenizer.json and model.safetensors, read back without running code.
+A saved model is a directory of config.json, tokenizer.json and model.safetensors, which is read without running code.
 """
 
 import pickle
@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from ..components import find_class
 from ..errors import ItmlabError, named
 from ..fields import typed
+from ..session import usual_defaults
 from ..storage import ordinary, read_json, refuse_foreign_files, unusable, write_bytes, write_json
 from ..text.tokens import (
     NAMES_FILE,
@@ -32,31 +33,35 @@ from ..text.tokens import (
     save_tokenizer,
 )
 from .config import DualEncoderConfig, ModelConfig
+from .digest import KEY, digest_of, refuse_other_files
 from .encoded import Encoded, cosine_similarity
 
 if TYPE_CHECKING:
     from PIL.Image import Image
     from transformers import PreTrainedTokenizerFast
 
-# One a picture, given the picture and what resizes it; `data.batches.Augmentation` makes them in training.
+# One per picture, given the picture and the function that resizes it; made by `data.batches.Augmentation` in training.
 Changes = Sequence[Callable[..., "Image"]] | None
 CONFIG_FILE, WEIGHTS_FILE = "config.json", "model.safetensors"
 MODEL_FILES = (CONFIG_FILE, VOCABULARY_FILE, NAMES_FILE, WEIGHTS_FILE)
 
 
+MOST_CONFIG_BYTES = 2**20  # of config.json, which is read into memory
+
+
 class CutCaptions(UserWarning):
-    """Captions longer than the model reads lost their last words."""
+    """Captions longer than the model's maximum lost their last words."""
 
 
 class Model(nn.Module):
     """Base class of models: a module with a `config`, a `tokenizer` and one way to score pairs.
 
-    A model of your own sets `config_class` and has `prepare_images`, `encode_images` and `encode_captions`; pairs are
-    scored by the cosine of both sides' pooled features unless it has its own `similarity`.
+    A model of your own sets `config_class` and defines `prepare_images`, `encode_images` and `encode_captions`. Pairs
+    are scored by the cosine of their pooled features unless the model defines its own `similarity`.
 
     Args:
         config: sizes and settings, a `ModelConfig`.
-        tokenizer: reads captions.
+        tokenizer: the tokeniser of captions.
         exact: whether the tokeniser must have `config.vocabulary_size` pieces; published checkpoints may have more
             rows than pieces.
 
@@ -72,18 +77,18 @@ class Model(nn.Module):
         highest = max([tokenizer.pad_token_id or 0, *tokenizer("")["input_ids"], *pieces])
         if highest >= config.vocabulary_size or (exact and len(tokenizer) != config.vocabulary_size):
             numbers = f"{len(tokenizer)} pieces numbered up to {highest}"
-            what = f"the tokeniser has {numbers}, and the model {config.vocabulary_size} from 0"
-            raise ItmlabError(what, remedy="use the tokeniser that the weights were trained with")
+            message = f"the tokeniser has {numbers}, and the model {config.vocabulary_size} from 0"
+            raise ItmlabError(message, remedy="use the tokeniser that the weights were trained with")
         self.config, self.tokenizer, self.captions_cut = config, as_plain_text(tokenizer), 0
 
     @property
     def reads(self) -> Literal["pictures", "regions"]:
-        """What of an image the model reads."""
+        """What the model reads of an image."""
         return self.config.reads
 
     @property
     def takes_pictures(self) -> bool:
-        """Whether the model can be shown a picture that belongs to no data set."""
+        """Whether the model can read a picture that belongs to no data set."""
         return self.config.takes_pictures
 
     @property
@@ -97,22 +102,28 @@ class Model(nn.Module):
         return self.config.compares_parts
 
     def forward(self, images: Any, tokens: dict[str, Tensor]) -> tuple[Encoded, Encoded]:
-        """Encode both sides at once, which is what a distributed wrapper calls."""
+        """Encode both sides at once, as a distributed wrapper does."""
         return self.encode_images(images), self.encode_captions(tokens)
 
     def similarity(
         self, images: Encoded | Tensor, captions: Encoded | Tensor, *, chunk: int = 1024
     ) -> Float[Tensor, "image caption"]:
-        """Return the cosine of every image with every caption, from encoded sides or their pooled features."""
+        """Return the cosine of every image with every caption.
+
+        Args:
+            images: encoded images, or their pooled features.
+            captions: encoded captions, or their pooled features.
+            chunk: how many images are compared at a time.
+        """
         pooled = [side.pooled if isinstance(side, Encoded) else side for side in (images, captions)]
         return cosine_similarity(*pooled, chunk=chunk)
 
     @classmethod
     def converted(cls, saved: "Model") -> "Model":
-        """Return a saved model as one of this class, for a class that can begin with the weights of another."""
+        """Return a saved model as one of this class; some classes can begin with the weights of another."""
         if type(saved) is not cls:
-            what = f"a saved {type(saved).__name__} cannot become a {cls.__name__}"
-            raise ItmlabError(what, remedy="start from a model of the same kind")
+            message = f"a saved {type(saved).__name__} cannot become a {cls.__name__}"
+            raise ItmlabError(message, remedy="start from a model of the same kind")
         return saved
 
     @property
@@ -126,25 +137,31 @@ class Model(nn.Module):
         return None
 
     def caption_words(self, caption: str) -> list[tuple[str, list[int]]]:
-        """The caption's words, each with the positions of its pieces on the part axis of `Encoded.local`."""
+        """Return the caption's words, each with the positions of its pieces on the part axis of `Encoded.local`."""
         return caption_words(self.tokenizer, caption, self.config.maximum_tokens)
 
+    @usual_defaults()
     def prepare_captions(self, captions: Sequence[str]) -> dict[str, Tensor]:
-        """`input_ids`, `attention_mask`, `word_mask` of captions; longer ones are cut, with a warning."""
+        """Return `input_ids`, `attention_mask` and `word_mask` of captions; long captions are cut, with a warning."""
         tokens, cut = encode_captions(self.tokenizer, captions, self.config.maximum_tokens)
         if cut:
             self.captions_cut += cut
-            what = f"some are cut to {self.config.maximum_tokens} tokens, their last words unread"
-            warnings.warn(f"captions: {what}", CutCaptions, stacklevel=2)  # Python shows it once
+            message = f"captions: some are cut to {self.config.maximum_tokens} tokens, their last words unread"
+            warnings.warn(message, CutCaptions, stacklevel=3)  # Python shows it once
         return tokens
 
     def save(
         self, directory: str | Path, *, dtype: Literal["float32", "float16"] = "float32", force: bool = False
     ) -> None:
-        """Write the model, each file atomically and the weights last; float16 halves the file and rounds them.
+        """Write the model; each file is written atomically, the weights last.
 
-        Weights that are not finite in `dtype` are an ItmlabError before anything is written; so are files of these
-        names that are no model of itmlab's, unless `force`.
+        Args:
+            directory: where to write.
+            dtype: float16 halves the file and rounds the weights.
+            force: also overwrite files of these names that itmlab did not write.
+
+        Raises:
+            ItmlabError: weights that are not finite in `dtype`, or files that itmlab did not write.
         """
         from safetensors.torch import save
 
@@ -155,41 +172,45 @@ class Model(nn.Module):
             name: (value.to(number_type) if value.is_floating_point() else value).detach().cpu().contiguous()
             for name, value in self.state_dict().items()
         }
-        if spoilt := not_finite(weights):
-            raise ItmlabError(f"weights not finite as {dtype}: {listed(spoilt)}", where=str(directory))
+        if names := not_finite(weights):
+            raise ItmlabError(f"weights not finite as {dtype}: {listed(names)}", where=str(directory))
         refuse_foreign_files(directory, MODEL_FILES, '"maximum_tokens": ', force=force)
         write_json(directory / CONFIG_FILE, self.config.to_dict())
         save_tokenizer(self.tokenizer, directory)
-        write_bytes(directory / WEIGHTS_FILE, save(weights))
+        write_bytes(directory / WEIGHTS_FILE, save(weights, {KEY: digest_of(directory, weights)}))
 
     @classmethod
     def load(cls, directory: str | Path) -> Self:
-        """Read what `save` wrote, in single precision and evaluation mode.
+        """Read a saved model, in single precision and evaluation mode.
 
         Raises:
             ItmlabError: the configuration is not one of this class, or the weights do not fit it.
         """
         directory, config = Path(directory), saved_config(directory)
         if type(config) is not cls.config_class:
-            what = f"not a {cls.config_class.__name__} but a {type(config).__name__}"
-            raise ItmlabError(what, where=str(directory / CONFIG_FILE), remedy="use itmlab.models.load_model")
+            message = f"not a {cls.config_class.__name__} but a {type(config).__name__}"
+            raise ItmlabError(message, where=str(directory / CONFIG_FILE), remedy="use itmlab.models.load_model")
         tokenizer, path = load_tokenizer(directory), directory / WEIGHTS_FILE
-        return build_filled(lambda: cls(config, tokenizer), read_weights(path), where=str(path))
+        weights = read_weights(path)
+        refuse_other_files(directory, path, weights)
+        return build_filled(lambda: cls(config, tokenizer), weights, where=str(path))
 
 
 def saved_config(directory: str | Path) -> ModelConfig:
-    """The configuration of a saved model, of whatever class."""
+    """Read the configuration of a saved model, of any class."""
     path = Path(directory) / CONFIG_FILE
+    if path.is_file() and path.stat().st_size > MOST_CONFIG_BYTES:
+        raise ItmlabError("too large for a model configuration", where=str(path), remedy="save the model again")
     with named(path):
         return typed(ModelConfig, read_json(path, remedy="point at a directory that itmlab saved"), "model")
 
 
 def load_model(directory: str | Path, encoder: str | None = None) -> Model:
-    """Load a saved model of whatever class, in evaluation mode.
+    """Load a saved model of any class, in evaluation mode.
 
     Args:
-        directory: what `Model.save` wrote.
-        encoder: the import path of your own model class, if it is one.
+        directory: the directory that `Model.save` wrote.
+        encoder: the import path of the class, if it is your own.
     """
     return model_class(saved_config(directory), encoder).load(directory)
 
@@ -202,32 +223,32 @@ def model_class(config: ModelConfig, encoder: str | None = None) -> type[Model]:
         encoder: the import path "module:Name" of your own class, in a module that is imported already.
 
     Raises:
-        ItmlabError: the class is not known here, is not a `Model`, or has another class of configuration.
+        ItmlabError: the class is unknown, is not a `Model`, or has another class of configuration.
     """
     if encoder is None:
         module, _, name = getattr(config, "model", ":").partition(":")
         if not module:
-            raise ItmlabError(
-                f"{config.class_name()} names no model", remedy="give the recipe your class as its encoder"
-            )
+            message = f"{config.class_name()} names no model"
+            raise ItmlabError(message, remedy="give the recipe your class as its encoder")
         return getattr(import_module(f"{__package__}.{module}"), name)
-    found = find_class(encoder, Model)
-    if found.config_class is not type(config):
-        what = f"its config_class is {found.config_class.__name__}, the recipe's model {type(config).__name__}"
-        raise ItmlabError(what, where=encoder, remedy="give the recipe a model of that class")
-    return found
+    custom = find_class(encoder, Model)
+    if custom.config_class is not type(config):
+        message = f"its config_class is {custom.config_class.__name__}, the recipe's model {type(config).__name__}"
+        raise ItmlabError(message, where=encoder, remedy="give the recipe a model of that class")
+    return custom
 
 
+@usual_defaults()
 def build_filled(
     build: Callable[[], Model], weights: dict[str, Tensor], where: str, *, optional: str | None = None, seed: int = 0
 ) -> Any:
-    """Build a model and fill it with `weights`, in evaluation mode; the caller's random numbers are left alone.
+    """Build a model and fill it with `weights`, in evaluation mode; the caller's random state is left unchanged.
 
     Args:
         build: makes the model.
         weights: by name.
         where: the file of the weights, for errors.
-        optional: a pattern of names that may be missing, whose weights then stay fresh.
+        optional: a pattern of the names that may be missing; these weights stay fresh.
         seed: of the fresh weights.
 
     Raises:
@@ -239,23 +260,40 @@ def build_filled(
         return {name: value for name, value in fresh.items() if re.search(optional, name)} | weights
 
     with torch.random.fork_rng(devices=[]):
-        try:
-            with named(where), torch.device("meta"):  # shapes first: a damaged file must not make a huge model
-                outline = build()
-        except ItmlabError:
-            raise
-        except Exception as error:  # sizes that torch cannot count, settings that `transformers` refuses
-            reason = str(error).strip().partition("\n")[0][:200]
-            raise ItmlabError(f"no model can be made of its configuration: {reason}", where=where) from None
-        refuse_misfit(outline, completed(outline), where)
+        outline = outlined(build, where)  # shapes first: a damaged file must not make a huge model
+        model_of = CONFIG_FILE if optional is None else "a model of these sizes"
+        refuse_misfit(outline, completed(outline), where, model_of)
         torch.manual_seed(seed)
         model = build()
     fill(model, completed(model), where)
     return model.eval()
 
 
+def outlined(build: Callable[[], Model], where: str = "model configuration") -> Model:
+    """Build a model without memory for its weights, on torch's meta device.
+
+    Raises:
+        ItmlabError: no model can be made of the configuration, or its weights do not fit into this machine's memory.
+    """
+    import psutil
+
+    try:
+        with named(where), torch.device("meta"):
+            outline = build()
+    except ItmlabError:
+        raise
+    except Exception as error:  # sizes that torch cannot count, settings that `transformers` refuses
+        reason = str(error).strip().partition("\n")[0][:200]
+        raise ItmlabError(f"no model can be made of its configuration: {reason}", where=where) from None
+    needed = 4 * sum(value.numel() for value in outline.state_dict().values())
+    if needed > (memory := psutil.virtual_memory().total):
+        message = f"weights of {needed / 2**30:,.0f} GiB, and this machine has {memory / 2**30:,.0f} GiB of memory"
+        raise ItmlabError(message, where=where, remedy="choose smaller sizes of the model")
+    return outline
+
+
 def read_weights(path: Path) -> dict[str, Tensor]:
-    """The tensors of a safetensors file, which holds nothing that could be run; a damaged one is an ItmlabError."""
+    """Read the tensors of a safetensors file, which cannot contain code; a damaged file is an ItmlabError."""
     from safetensors import SafetensorError
     from safetensors.torch import load
 
@@ -270,13 +308,18 @@ def read_weights(path: Path) -> dict[str, Tensor]:
 
 
 def read_pickled(path: Path, *, known: Sequence[type] = ()) -> Any:
-    """What `torch.save` wrote, of plain tensors, numbers, texts, lists and dictionaries (and `known` classes) alone.
+    """Read a file of `torch.save` without running code from it.
 
-    Nothing in it is run: any other object is an ItmlabError, and so is a tensor of more numbers than the file holds.
+    Args:
+        path: the file.
+        known: classes that may occur besides tensors, numbers, texts, lists and dictionaries.
+
+    Raises:
+        ItmlabError: any other object, or a tensor of more numbers than the file contains.
     """
     ordinary(path)
     try:
-        if zipfile.is_zipfile(path):  # torch stores without compression: what unpacks to more is not its own
+        if zipfile.is_zipfile(path):  # torch stores without compression: a file that unpacks to more is not torch's
             with zipfile.ZipFile(path) as archive:
                 if sum(member.file_size for member in archive.infolist()) > path.stat().st_size:
                     raise ValueError("compressed")
@@ -286,7 +329,7 @@ def read_pickled(path: Path, *, known: Sequence[type] = ()) -> Any:
         if _bytes_of(content) > 4 * path.stat().st_size:  # some twice, under two names
             raise ValueError("one number read as many")
         return content
-    except Exception as error:  # damage has many types; their words, torch's above all, are no advice to follow
+    except Exception as error:  # damage has many types, and torch's advice, to load without checks, is harmful
         reason = "it may hold code" if isinstance(error, pickle.UnpicklingError) else f"damaged: {type(error).__name__}"
         raise ItmlabError(
             f"not a file of plain tensors ({reason}), so it is not read",
@@ -296,26 +339,45 @@ def read_pickled(path: Path, *, known: Sequence[type] = ()) -> Any:
 
 
 def _bytes_of(content: Any) -> int:
-    """The bytes of all tensors within; a ValueError for one that is no plain array of real numbers."""
+    """The bytes of all tensors within; a ValueError for one that is not a plain array of real numbers."""
     if isinstance(content, Tensor):
-        odd = content.is_quantized, content.is_complex(), content.is_meta, content.is_nested
-        if content.layout != torch.strided or any(odd):
-            raise ValueError("no plain array")
+        special = content.is_quantized, content.is_complex(), content.is_meta, content.is_nested
+        if content.layout != torch.strided or any(special):
+            raise ValueError("not a plain array")
         return content.numel() * content.element_size()
     parts = content.values() if isinstance(content, dict) else content if isinstance(content, list | tuple) else ()
     return sum(map(_bytes_of, parts))
 
 
 def fill(model: nn.Module, weights: dict[str, Tensor], where: str) -> None:
-    """Put `weights` into `model`; a missing, unexpected, misshapen, mistyped or infinite one is one ItmlabError."""
+    """Put weights into a model.
+
+    Args:
+        model: the model to fill.
+        weights: by name.
+        where: their file, for errors.
+
+    Raises:
+        ItmlabError: missing, unexpected, misshapen, mistyped or infinite weights.
+    """
     refuse_misfit(model, weights, where)
-    if spoilt := not_finite(weights):
-        raise ItmlabError(f"weights that are not finite: {listed(spoilt)}", where=where, remedy="save it again")
+    if names := not_finite(weights):
+        raise ItmlabError(f"weights that are not finite: {listed(names)}", where=where, remedy="save it again")
     model.load_state_dict(weights)
 
 
-def refuse_misfit(model: nn.Module, weights: dict[str, Tensor], where: str) -> None:
-    """An ItmlabError unless `weights` have the names, shapes and types of those of `model`."""
+def refuse_misfit(model: nn.Module, weights: dict[str, Tensor], where: str, model_of: str = "the network") -> None:
+    """Check that weights have the names, shapes and types of a model's.
+
+    Args:
+        model: the model.
+        weights: by name.
+        where: their file, for errors.
+        model_of: what the model was built from, for errors.
+
+    Raises:
+        ItmlabError: missing, unexpected, misshapen or mistyped weights.
+    """
     expected = model.state_dict()
     faults = {
         "missing": [name for name in expected if name not in weights],
@@ -326,10 +388,10 @@ def refuse_misfit(model: nn.Module, weights: dict[str, Tensor], where: str) -> N
             if name in weights and _form(weights[name]) != _form(value)
         ],
     }
-    what = "; ".join(f"{kind}: {listed(names)}" for kind, names in faults.items() if names)
-    if what:
-        what = f"the weights do not fit config.json: {what}"
-        raise ItmlabError(what, where=where, remedy="keep the files of one save together")
+    message = "; ".join(f"{kind}: {listed(names)}" for kind, names in faults.items() if names)
+    if message:
+        remedy = "keep the files of one save together" if model_of == CONFIG_FILE else "give another checkpoint"
+        raise ItmlabError(f"the weights do not fit {model_of}: {message}", where=where, remedy=remedy)
 
 
 def _form(weight: Tensor) -> str:
@@ -337,12 +399,12 @@ def _form(weight: Tensor) -> str:
 
 
 def not_finite(weights: dict[str, Tensor]) -> list[str]:
-    """The names of those that hold a NaN or an infinity."""
+    """Return the names of weights with a NaN or an infinity."""
     return [name for name, value in weights.items() if value.is_floating_point() and not value.isfinite().all()]
 
 
 def listed(names: Iterable[str], most: int = 8) -> str:
-    """Names for an error's one line.
+    """Join names for an error's one line.
 
     >>> listed("abcd", most=2)
     'a, b and 2 more'
@@ -353,10 +415,15 @@ def listed(names: Iterable[str], most: int = 8) -> str:
 
 @dataclass(frozen=True)
 class ImagePreparation:
-    """Resize to a square of `size` px, then (value / 255 − mean) / std per channel; Pillow, NumPy and torch only.
+    """Resize to a square of `size` px, then (value / 255 - mean) / std per channel; Pillow, NumPy and torch only.
 
-    Without `shortest_edge` the whole picture is squeezed into the square, as ViT checkpoints expect and so that no
-    object is lost. With it the shorter edge is brought to that length and the centre is cut out, as CLIP does.
+    Args:
+        size: edge of the square in pixels.
+        shortest_edge: None squeezes the whole picture into the square, as ViT checkpoints expect. Otherwise the shorter
+            edge is resized to this length and the centre is cut out, as CLIP does.
+        interpolation: Pillow's filter.
+        mean: per channel.
+        std: per channel.
 
     >>> from PIL import Image
     >>> ImagePreparation(2)([Image.new("RGB", (8, 4), "white")])[0, 0].tolist()
@@ -371,18 +438,27 @@ class ImagePreparation:
 
     @classmethod
     def of(cls, config: DualEncoderConfig) -> "ImagePreparation":
-        """The preparation that a model configuration asks for."""
+        """Return the preparation that a model configuration asks for."""
         return cls(config.image_size, config.shortest_edge, config.interpolation, config.mean, config.std)
 
+    @usual_defaults()
     def __call__(self, pictures: "Sequence[Image]", changes: Changes = None) -> Float[Tensor, "n 3 size size"]:
-        """One tensor for all pictures; any Pillow mode is read as RGB, and no picture at all is an ItmlabError."""
+        """Prepare pictures of any Pillow mode, which are read as RGB.
+
+        Args:
+            pictures: at least one.
+            changes: one change per picture, for augmentation.
+        """
         if not len(pictures):
             raise ItmlabError("there is no picture to prepare", remedy="give at least one")
-        ways = [_unchanged] * len(pictures) if changes is None else changes
-        fitted = (change(one.convert("RGB"), self._fitted) for one, change in zip(pictures, ways, strict=True))
+        fitted = [picture.convert("RGB") for picture in pictures]
+        if changes is None:
+            fitted = [self._fitted(picture) for picture in fitted]
+        else:
+            fitted = [change(picture, self._fitted) for picture, change in zip(fitted, changes, strict=True)]
         stacked = np.stack([np.asarray(picture) for picture in fitted])
         values = torch.from_numpy(stacked).permute(0, 3, 1, 2).to(torch.float32)
-        mean, std = (torch.tensor(three).view(1, 3, 1, 1) for three in (self.mean, self.std))
+        mean, std = torch.tensor(self.mean).view(1, 3, 1, 1), torch.tensor(self.std).view(1, 3, 1, 1)
         return ((values / 255 - mean) / std).contiguous()
 
     def _fitted(self, picture: "Image") -> "Image":
@@ -391,7 +467,7 @@ class ImagePreparation:
         filter_ = Resampling[self.interpolation.upper()]
         if self.shortest_edge is None:
             return picture if picture.size == (self.size, self.size) else picture.resize((self.size,) * 2, filter_)
-        # Of a picture longer than 8:1 only the middle: no crop reaches its ends, but resizing them may need gigabytes.
+        # Only the middle of a picture longer than 8:1: no crop reaches its ends, but resizing them may need gigabytes.
         reach = 8 * min(picture.size)
         if max(picture.size) > reach:
             picture = _centre(picture, min(picture.width, reach), min(picture.height, reach))
@@ -399,10 +475,6 @@ class ImagePreparation:
         width, height = (int(self.shortest_edge * edge / short) for edge in picture.size)
         resized = picture if picture.size == (width, height) else picture.resize((width, height), filter_)
         return _centre(resized, self.size, self.size)
-
-
-def _unchanged(picture: "Image", fitted: "Callable[[Image], Image]") -> "Image":
-    return fitted(picture)
 
 
 def _centre(picture: "Image", width: int, height: int) -> "Image":

@@ -1,7 +1,7 @@
-"""What the four kinds of models are made of, as plain values that go to JSON and back without loading torch."""
+"""Configurations of the four kinds of models: frozen dataclasses of plain values, read without loading torch."""
 
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 from ..components import Component
 from ..errors import ItmlabError
@@ -10,37 +10,32 @@ from ..fields import ABOVE_0, BELOW_1, FINITE, Range, check_ranges, hints_of, to
 Kind = Literal["scan_t2i", "scan_i2t", "sgr", "saf", "sgraf", "vsrn", "vsepp"]
 Form = Literal["uniter", "oscar"]
 
-TOWERS = {"vit": "bert", "clip": "clip"}  # which text tower belongs to which image tower
 BOX_NUMBERS = {"uniter": 7, "oscar": 6}  # x1, y1, x2, y2, width, height, and UNITER's area
 CLIP_MEAN, CLIP_STD = (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711)
 VOCABULARY = {"uniter": 28996, "oscar": 30522}  # pieces of bert-base-cased and of bert-base-uncased
 
-# What SCAN's authors take image-to-text on Flickr30K (their README; λ₂ = 20 on COCO).
-IMAGE_TO_TEXT = {"lambda_softmax": 4.0, "lambda_lse": 5.0}
-# What the released code sets besides: VSRN's writer, and the batch normalisation of its Flickr30K model.
-RELEASED_VSRN = {"dropout": 0.2, "writer_dimension": 512, "batch_norm": True}
-
-# What a number may be unless its field's metadata say otherwise: whole ones are sizes, others shares, such as dropout.
+# The range of a number unless its field's metadata give another: whole numbers are sizes, others shares.
 RANGES: dict[type, Range] = {int: ((lambda value: 1 <= value <= 2**20), "1 to 1048576"), float: BELOW_1}
-# Layers and steps, of which each is made before any weight is seen.
+# Layers and steps, which are made one by one before any weight is read.
 DEPTH: Range = (lambda value: 1 <= value <= 256), "1 to 256"
+# Edges of a picture in pixels: memory grows with their square.
+PIXELS: Range = (lambda value: 1 <= value <= 4096), "1 to 4096"
 
 
 class ModelConfig(Component):
     """Base class of model configurations, which are frozen dataclasses of plain values.
 
-    A configuration says what its model can do, so that the rest of the package need not know the model's class. One of
-    your own needs the fields `vocabulary_size`, `maximum_tokens` and `dimension`. A value that does not fit its field
-    is an ItmlabError of one line.
+    A configuration describes what its model can do, so that the rest of the package need not know the model's class.
+    A configuration of your own needs the fields `vocabulary_size`, `maximum_tokens` and `dimension`. A value that does
+    not fit its field is an ItmlabError of one line.
 
     Attributes:
         model: where the class of the model is, "file:Name" within `itmlab.models`; your own class goes into the recipe
             as its `encoder`.
-        reads: what of an image the model reads; "regions" are what a detector or a photo encoder found in it.
-        encodes_apart: whether images and captions are encoded apart. A model that reads both together is trained by
-            the step of TAGS-DC.
+        reads: what the model reads of an image; "regions" come from a detector or a photo encoder.
+        encodes_apart: whether images and captions are encoded separately. A model that reads both together is trained
+            by the step of TAGS-DC.
         compares_parts: whether `similarity` compares regions with words instead of one feature with one.
-        writes_captions: whether the model also learns to write the caption from the image.
         pretrains_towers: whether both encoders can be pretrained before they are aligned.
         photo_encoder: the frozen network that makes regions of pictures.
         shortest_edge: the edge to which a picture is resized before its centre is cut out; None keeps the whole.
@@ -51,7 +46,6 @@ class ModelConfig(Component):
     reads: ClassVar[Literal["pictures", "regions"]] = "pictures"
     encodes_apart: ClassVar[bool] = True
     compares_parts: ClassVar[bool] = False
-    writes_captions: ClassVar[bool] = False
     pretrains_towers: ClassVar[bool] = False
     photo_encoder: ClassVar[str | None] = None
     shortest_edge: ClassVar[int | None] = None
@@ -59,7 +53,7 @@ class ModelConfig(Component):
 
     @property
     def takes_pictures(self) -> bool:
-        """Whether the model can be shown a picture that belongs to no data set."""
+        """Whether the model can read a picture that belongs to no data set."""
         return self.reads == "pictures" or self.photo_encoder is not None
 
     def __post_init__(self) -> None:
@@ -73,45 +67,52 @@ class ModelConfig(Component):
                 check_ranges(self, "", **{item.name: item.metadata.get("range", usual)})
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields as JSON values."""
+        """Return the fields as JSON values."""
         return to_plain(self)
 
-    @classmethod
-    def from_dict(cls, values: Any) -> Self:
-        """The inverse of `to_dict`; unknown names and values of the wrong type are an ItmlabError.
+    def require(self, condition: bool, message: str, remedy: str | None = None) -> None:
+        """Raise an ItmlabError unless a condition holds.
 
-        >>> LateInteractionConfig.from_dict({"kind": "sgraf", "dropout": 0.4}).dropout
-        0.4
+        Args:
+            condition: the condition.
+            message: what is wrong otherwise.
+            remedy: what to do about it.
         """
-        return typed(cls, values, "model")
-
-    def require(self, condition: bool, what: str, remedy: str | None = None) -> None:
-        """Raise an ItmlabError that says `what` is wrong unless `condition` holds."""
         if not condition:
             remedy = remedy or f"see itmlab.models.{type(self).__name__}"
-            raise ItmlabError(what, where="model configuration", remedy=remedy)
+            raise ItmlabError(message, where="model configuration", remedy=remedy)
+
+    def require_whole_patches(self) -> None:
+        """Raise an ItmlabError unless patches of `patch_size` px fill a picture of `image_size` px."""
+        message = f"{self.image_size} px do not divide into patches of {self.patch_size} px"
+        self.require(self.image_size % self.patch_size == 0, message)
 
 
 @dataclass(frozen=True)
 class DualEncoderConfig(ModelConfig):
-    """Sizes of both towers and how pictures and captions are prepared (METHODS 1 and 5).
+    """Sizes of both towers and the preparation of pictures and captions (METHODS 1 and 5).
 
-    `image_pretrained` and `text_pretrained` are hub names or local directories; sizes, dropout and picture preparation
-    then come from the checkpoint, whose own configuration is kept in `image_settings` and `text_settings` so that a
-    saved model needs nothing else. `activation` is taken from a checkpoint unless given, and then the two must agree.
-    `preparation="given"` prepares pictures for a checkpoint by `shortest_edge`, `interpolation`, `mean` and `std` of
-    this configuration. With `maximum_words` captions are cleaned, and cut to so many words, before they are tokenised.
-    Without a `projection` the towers' own features are compared, both of size `dimension`.
+    With pretrained towers, sizes, dropout and picture preparation come from the checkpoints. Their own configurations
+    are kept in `image_settings` and `text_settings`, so that a saved model needs nothing else.
+
+    Args:
+        image_tower: "vit" beside a BERT, or "clip" for both of CLIP's towers.
+        image_pretrained: hub name or local directory of the image tower's checkpoint; None starts from scratch.
+        text_pretrained: the same for the text tower; CLIP's towers come from one checkpoint.
+        activation: taken from a checkpoint unless given; a checkpoint of another activation is refused.
+        preparation: "given" prepares pictures for a checkpoint by `shortest_edge`, `interpolation`, `mean` and `std`
+            of this configuration.
+        projection: "none" compares the towers' own features, both of size `dimension`.
+        maximum_words: clean captions, and cut them to so many words, before they are tokenised.
     """
 
     model: ClassVar[str] = "dual_encoder:DualEncoder"
 
     image_tower: Literal["vit", "clip"] = "vit"
-    text_tower: Literal["bert", "clip"] = "bert"
     image_pretrained: str | None = None
     text_pretrained: str | None = None
     dimension: int = 96
-    image_size: int = 96
+    image_size: int = field(default=96, metadata={"range": PIXELS})
     patch_size: int = 12
     stem: Literal["linear", "convolutional"] = "linear"
     image_hidden: int = 96
@@ -126,7 +127,7 @@ class DualEncoderConfig(ModelConfig):
     maximum_tokens: int = 48
     dropout: float = 0.0
     activation: Literal["gelu", "quick_gelu", "relu"] | None = None
-    shortest_edge: int | None = None
+    shortest_edge: int | None = field(default=None, metadata={"range": PIXELS})
     interpolation: Literal["bilinear", "bicubic", "lanczos"] = "bilinear"
     mean: tuple[float, float, float] = field(default=(0.5, 0.5, 0.5), metadata={"range": FINITE})
     std: tuple[float, float, float] = field(default=(0.5, 0.5, 0.5), metadata={"range": FINITE})
@@ -138,25 +139,24 @@ class DualEncoderConfig(ModelConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        is_clip, text = self.image_tower == "clip", TOWERS[self.image_tower]
-        self.require(self.text_tower == text, f"a {self.image_tower} image tower goes with a {text} text tower")
+        self.require_whole_patches()
+        is_clip = self.image_tower == "clip"
         same = self.image_pretrained == self.text_pretrained
         self.require(same or not is_clip, "both CLIP towers come from one checkpoint, so both names must be the same")
-        from_scratch = self.image_pretrained is None and not is_clip
-        self.require(self.stem == "linear" or from_scratch, "a convolutional stem is for a ViT trained from scratch")
-        whole = self.image_size % self.patch_size == 0
-        self.require(whole, f"{self.image_size} px do not divide into patches of {self.patch_size} px")
-        if self.projection == "none":
-            self.require(not is_clip, "CLIP's towers have projections of their own")
-        for side in ("image", "text"):
-            layers, settings = getattr(self, f"{side}_layers"), getattr(self, f"{side}_settings")
-            stated = (settings or {}).get("num_hidden_layers", layers)
-            self.require(stated == layers, f"{side}_settings have another number of layers than the {layers} stated")
-            # The width of a checkpoint is known once its settings are.
-            known = settings is not None or getattr(self, f"{side}_pretrained") is None
-            width = getattr(self, f"{side}_hidden")
-            fits = self.projection == "linear" or not known or width == self.dimension
-            self.require(fits, f"without a projection {side}_hidden must equal dimension, got {width} dimensions")
+        is_fresh_vit = self.image_pretrained is None and not is_clip
+        self.require(self.stem == "linear" or is_fresh_vit, "a convolutional stem is for a ViT trained from scratch")
+        self.require(self.projection == "linear" or not is_clip, "CLIP's towers have projections of their own")
+        self._check_side("image", self.image_layers, self.image_hidden, self.image_pretrained, self.image_settings)
+        self._check_side("text", self.text_layers, self.text_hidden, self.text_pretrained, self.text_settings)
+
+    def _check_side(
+        self, side: str, layers: int, width: int, name: str | None, settings: dict[str, Any] | None
+    ) -> None:
+        stated = (settings or {}).get("num_hidden_layers", layers)
+        self.require(stated == layers, f"{side}_settings have another number of layers than {side}_layers, {layers}")
+        width_is_known = settings is not None or name is None  # otherwise the checkpoint has it
+        fits = self.projection == "linear" or not width_is_known or width == self.dimension
+        self.require(fits, f"without a projection {side}_hidden must equal dimension, got {width} dimensions")
 
     @property
     def pretrains_towers(self) -> bool:
@@ -165,55 +165,72 @@ class DualEncoderConfig(ModelConfig):
 
     @classmethod
     def tiny(cls) -> "DualEncoderConfig":
-        """A ViT and a BERT of 0.6 M parameters at 96 px that train from scratch on two CPU cores in minutes."""
+        """Return a ViT and a BERT of 0.6 M parameters at 96 px, which two CPU cores train from scratch in minutes."""
         return cls(stem="convolutional", image_layers=4)
 
     @classmethod
     def base(cls, preset: Literal["paper", "released"] = "paper") -> "DualEncoderConfig":
-        """The FNE paper's encoders: vit-base-patch16 and bert-base-uncased (appendix A.2).
+        """Return the FNE paper's encoders: vit-base-patch16 and bert-base-uncased (appendix A.2).
 
-        Those of its released code see 384 px in CLIP's colours, read 30 cleaned words, and have no linear maps.
+        Those of its released code read pictures of 384 px in CLIP's colours and 30 cleaned words, without linear maps.
         """
-        image, text = "google/vit-base-patch16-224-in21k", "google-bert/bert-base-uncased"
-        sizes = {"dimension": 768, "image_size": 224, "patch_size": 16, "maximum_tokens": 64}
-        paper = cls(image_pretrained=image, text_pretrained=text, **sizes)
+        paper = cls(
+            image_pretrained="google/vit-base-patch16-224-in21k",
+            text_pretrained="google-bert/bert-base-uncased",
+            dimension=768,
+            image_size=224,
+            patch_size=16,
+            maximum_tokens=64,
+        )
         if preset == "paper":
             return paper
-        read = {"image_size": 384, "maximum_tokens": 512, "maximum_words": 30, "projection": "none"}
-        colours = {"preparation": "given", "interpolation": "bicubic", "mean": CLIP_MEAN, "std": CLIP_STD}
-        return replace(paper, image_pretrained="google/vit-base-patch16-384", **read, **colours)
+        return replace(
+            paper,
+            image_pretrained="google/vit-base-patch16-384",
+            image_size=384,
+            maximum_tokens=512,
+            maximum_words=30,
+            projection="none",
+            preparation="given",
+            interpolation="bicubic",
+            mean=CLIP_MEAN,
+            std=CLIP_STD,
+        )
 
     @classmethod
     def large(cls) -> "DualEncoderConfig":
-        """The same pair one size up: vit-large-patch16 and bert-large-uncased."""
+        """Return the same pair one size up: vit-large-patch16 and bert-large-uncased."""
         image, text = "google/vit-large-patch16-224-in21k", "google-bert/bert-large-uncased"
         return replace(cls.base(), image_pretrained=image, text_pretrained=text, dimension=1024)
 
     @classmethod
     def clip(cls, name: str = "openai/clip-vit-base-patch32") -> "DualEncoderConfig":
-        """Both towers of one CLIP checkpoint, by hub name or local directory."""
+        """Return both towers of one CLIP checkpoint, by hub name or local directory."""
         sizes = {"image_size": 224, "patch_size": 32, "maximum_tokens": 77}
-        return cls(image_tower="clip", text_tower="clip", image_pretrained=name, text_pretrained=name, **sizes)
+        return cls(image_tower="clip", image_pretrained=name, text_pretrained=name, **sizes)
 
 
 @dataclass(frozen=True)
 class LateInteractionConfig(ModelConfig):
-    """Sizes of a matcher of regions with words (METHODS 5); an image may have any number of regions.
+    """Sizes of a model that compares regions with words (METHODS 5); an image may have any number of regions.
 
-    `kind`: SCAN text-to-image or image-to-text (`aggregation` log-sum-exp or mean), SGRAF's reasoning, its filtration
-    or the mean of both over shared features, VSRN, VSE++. `lambda_softmax` and `lambda_lse` are SCAN's λ₁ and λ₂; its
-    authors take 9 and 6 text-to-image, 4 and 5 image-to-text. For regions that are pixels: (value − `region_mean`) /
-    `region_std`, `region_layers` above the papers' one linear map, and `boxes` as 7 further numbers.
-    `batch_norm=True` restores SGRAF's batch normalisation in its filtration, by which a pair's score in training
-    depends on the other pairs.
-
-    `preset="released"` computes what the authors' public code does where that is not what their paper says (METHODS 5);
-    SGR and SAF then read at most `region_count` regions, and VSRN's `batch_norm` makes it the model of Flickr30K, not
-    of COCO. `writer_dimension` is the width of VSRN's caption writer, the matcher's own unless given.
-
-    `photo_encoder` names the frozen network that makes regions of pictures (`models.photographs`), of which a share
-    `dropout` is hidden in training. With `word_vectors` words are a linear map of WordLlama's vectors, which stay as
-    they are, in place of the recurrent network: what a thousand photographs can teach.
+    Args:
+        kind: SCAN text-to-image or image-to-text, SGRAF's reasoning, its filtration, the mean of both over shared
+            features, VSRN, or VSE++.
+        aggregation: SCAN's pooling, log-sum-exp or mean.
+        region_mean: regions that are pixels are read as (value - `region_mean`) / `region_std`.
+        region_layers: layers of the map of regions; the papers have one.
+        boxes: read 7 numbers of a region's box besides its features.
+        lambda_softmax: SCAN's lambda 1. Its authors take 9 text-to-image and 4 image-to-text.
+        lambda_lse: SCAN's lambda 2. Its authors take 6 text-to-image and 5 image-to-text.
+        batch_norm: restore SGRAF's batch normalisation in its filtration, by which a pair's score in training depends
+            on the other pairs. Under `preset="released"` it makes VSRN the model of Flickr30K, not of COCO.
+        preset: "released" computes what the authors' public code does where their paper says something else.
+        region_count: the most regions that SGR and SAF read under `preset="released"`.
+        photo_encoder: the frozen network that makes regions of pictures (`models.photographs`); a share `dropout` of
+            them is hidden in training.
+        word_vectors: a word is a linear map of WordLlama's vector, which stays fixed, instead of a recurrent network's
+            state: few photographs can teach that.
 
     >>> LateInteractionConfig.base("scan_i2t", preset="released").lambda_softmax
     4.0
@@ -242,7 +259,6 @@ class LateInteractionConfig(ModelConfig):
     dropout: float = 0.0
     preset: Literal["paper", "released"] = "paper"
     region_count: int = 36
-    writer_dimension: int | None = None
     photo_encoder: Literal["efficientnet_lite0"] | None = None
     word_vectors: Literal["wordllama"] | None = None
 
@@ -257,7 +273,7 @@ class LateInteractionConfig(ModelConfig):
 
     @property
     def released(self) -> bool:
-        """Whether it computes what the public code does."""
+        """Whether the model computes what the public code does."""
         return self.preset == "released"
 
     @property
@@ -266,59 +282,74 @@ class LateInteractionConfig(ModelConfig):
         return self.kind not in ("vsrn", "vsepp")
 
     @property
-    def writes_captions(self) -> bool:
-        """Whether it is VSRN, which learns to write captions as well."""
-        return self.kind == "vsrn"
-
-    @property
     def box_dimension(self) -> int:
         """Numbers of a box that are read beside its features."""
         return 7 if self.boxes else 0
 
     def of_kind(self, kind: str) -> dict[str, float]:
-        """The λ that another kind wants instead, as far as this one's are its authors' own."""
-        usual = {"lambda_softmax": 9.0, "lambda_lse": 6.0}
-        ours, theirs = (usual | (IMAGE_TO_TEXT if each == "scan_i2t" else {}) for each in (self.kind, kind))
-        return {name: theirs[name] for name in usual if getattr(self, name) == ours[name]}
+        """Return the lambdas that another kind wants instead, where this one's are its authors' own."""
+        authors, other = _lambdas(self.kind), _lambdas(kind)
+        return {name: other[name] for name in other if getattr(self, name) == authors[name]}
 
     @classmethod
     def tiny(cls, kind: Kind = "scan_t2i", **changes: Any) -> "LateInteractionConfig":
-        """Over the pixel regions of `scenes`, from scratch on two CPU cores in minutes."""
-        regions = {"region_dimension": 192, "region_mean": 0.5, "region_std": 0.25, "region_layers": 2}
-        words = {"word_dimension": 64, "vocabulary_size": 1000, "maximum_tokens": 48}
-        sizes = {"boxes": True, "dimension": 96, "similarity_dimension": 32}
-        own = IMAGE_TO_TEXT if kind == "scan_i2t" else {}
-        return cls(**({"kind": kind} | own | regions | words | sizes | changes))
+        """Return a model over the pixel regions of `scenes`, which two CPU cores train from scratch in minutes."""
+        config = cls(
+            kind,
+            region_dimension=192,
+            region_mean=0.5,
+            region_std=0.25,
+            region_layers=2,
+            boxes=True,
+            dimension=96,
+            word_dimension=64,
+            vocabulary_size=1000,
+            maximum_tokens=48,
+            similarity_dimension=32,
+            **_lambdas(kind),
+        )
+        return replace(config, **changes)
 
     @classmethod
     def base(cls, kind: Kind = "scan_t2i", **changes: Any) -> "LateInteractionConfig":
-        """The papers' sizes over 36 × 2048 region features: 1024 dimensions, 300 a word, VSRN's 2048."""
-        own = {"vsrn": {"dimension": 2048}, "scan_i2t": IMAGE_TO_TEXT}
-        own |= {each: {"dropout": 0.4} for each in ("sgr", "saf", "sgraf")}
-        released = RELEASED_VSRN if kind == "vsrn" and changes.get("preset") == "released" else {}
-        return cls(**({"kind": kind} | own.get(kind, {}) | released | changes))
+        """Return the papers' sizes over 36 x 2048 region features: 1024 dimensions (VSRN 2048), 300 per word."""
+        config = cls(
+            kind,
+            dimension=2048 if kind == "vsrn" else 1024,
+            dropout=0.4 if kind in ("sgr", "saf", "sgraf") else 0.0,
+            batch_norm=kind == "vsrn" and changes.get("preset") == "released",
+            **_lambdas(kind),
+        )
+        return replace(config, **changes)
+
+
+def _lambdas(kind: str) -> dict[str, float]:
+    """SCAN's lambdas by its authors: their README for Flickr30K (lambda 2 is 20 image-to-text on COCO)."""
+    image_to_text = kind == "scan_i2t"
+    return {"lambda_softmax": 4.0 if image_to_text else 9.0, "lambda_lse": 5.0 if image_to_text else 6.0}
 
 
 @dataclass(frozen=True)
 class CrossEncoderConfig(ModelConfig):
     """Sizes of a single-stream transformer over tokens and regions or patches (METHODS 3 and 5).
 
-    `form` says how the picture enters: "uniter" adds a feature and a box embedding, "oscar" embeds both together and
-    reads object tags as further tokens; with `object_tags` those of the regions, else only tags that are given. By
-    `tag_positions` they stand "after_caption", sharing its `maximum_tokens` places (OSCAR's retrieval: 70), or "padded"
-    on `maximum_tags` places of their own from `maximum_tokens` on (its captioning: 30 from 40 on). With
-    `visual="patches"` the regions are patches of a prepared picture and `region_dimension` is the width of the patch
-    stem. `photo_encoder` is the frozen network that makes regions of pictures; with `word_vectors` a fresh model begins
-    with WordLlama's, narrowed to its width. `aligned` is the dual encoder, kind "vsepp" with word vectors, by whose
-    cosine its matching begins, and whose regions and words it reads besides its own (METHODS 3.11).
+    Args:
+        form: how an image enters. "uniter" adds an embedding of the feature and one of the box; "oscar" embeds both
+            together and reads object tags behind the caption, within its `maximum_tokens` places.
+        visual: "patches" reads patches of a prepared picture as regions.
+        region_dimension: numbers per region, or the width of the patch stem.
+        positions: rows of the table of positions.
+        types: rows of the table of types: text, and image or tags.
+        normalised_regions: whether the image embedding ends in a LayerNorm, as in VinVL's checkpoints.
+        object_tags: whether the tags of the regions are read; otherwise only tags that are given.
 
-    >>> CrossEncoderConfig.tiny("oscar").box_dimension
+    >>> CrossEncoderConfig.base("oscar").box_dimension
     6
     """
 
     model: ClassVar[str] = "cross_encoder:CrossEncoder"
     encodes_apart: ClassVar[bool] = False
-    adjustable: ClassVar[tuple[str, ...]] = ("dropout", "object_tags", "tag_positions")
+    adjustable: ClassVar[tuple[str, ...]] = ("dropout", "object_tags")
 
     form: Form = "uniter"
     visual: Literal["regions", "patches"] = "regions"
@@ -329,41 +360,28 @@ class CrossEncoderConfig(ModelConfig):
     intermediate: int = 3072
     vocabulary_size: int = 28996
     maximum_tokens: int = 64
-    maximum_tags: int = 64
     positions: int = 512
     types: int = 2
     dropout: float = 0.1
     normalised_regions: bool = False
     layer_norm_epsilon: float = 1e-12
-    image_size: int = 96
+    image_size: int = field(default=96, metadata={"range": PIXELS})
     patch_size: int = 12
     object_tags: bool = False
-    tag_positions: Literal["after_caption", "padded"] = "after_caption"
-    photo_encoder: Literal["efficientnet_lite0"] | None = None
-    word_vectors: Literal["wordllama"] | None = None
-    aligned: LateInteractionConfig | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if (aligned := self.aligned) is not None:
-            fits = aligned.kind == "vsepp" and aligned.word_vectors and self.word_vectors and not aligned.boxes
-            self.require(fits, "an aligned start is of kind 'vsepp', with word_vectors and without boxes")
-            same = self.visual == "regions" and aligned.region_dimension == self.region_dimension
-            self.require(same, "an aligned start reads other regions than the model", "give both the same")
+        self.require_whole_patches()
         divides = self.hidden % self.heads == 0
         self.require(divides, f"{self.hidden} dimensions do not divide into {self.heads} attention heads")
-        whole = self.image_size % self.patch_size == 0
-        self.require(whole, f"{self.image_size} px do not divide into patches of {self.patch_size} px")
-        fits = self.positions >= self.longest_text
-        self.require(fits, f"{self.positions} positions do not hold {self.longest_text} tokens")
+        fits = self.positions >= self.maximum_tokens
+        self.require(fits, f"{self.positions} positions do not hold {self.maximum_tokens} tokens")
         self.require(self.types >= 2, "text and picture (or tags) need 2 types")
-        regions = self.visual == "regions" or not self.photo_encoder
-        self.require(regions, "a photo_encoder makes regions, and the model reads patches")
         self.require(self.form == "oscar" or not self.object_tags, "only the OSCAR form reads object tags")
 
     @property
     def reads(self) -> Literal["pictures", "regions"]:
-        """What of an image the model reads: patches are parts of a picture."""
+        """What the model reads of an image: patches are parts of a picture."""
         return "regions" if self.visual == "regions" else "pictures"
 
     @property
@@ -371,31 +389,19 @@ class CrossEncoderConfig(ModelConfig):
         """Numbers of a box that this form reads: 7 (UNITER) or 6 (OSCAR)."""
         return BOX_NUMBERS[self.form]
 
-    @property
-    def longest_text(self) -> int:
-        """Positions that a caption, and in OSCAR's form the tags behind it, may take."""
-        apart = self.form == "oscar" and self.tag_positions == "padded"
-        return self.maximum_tokens + (self.maximum_tags if apart else 0)
-
-    @classmethod
-    def tiny(cls, form: Form = "uniter", visual: Literal["regions", "patches"] = "patches") -> "CrossEncoderConfig":
-        """A tower of 4 layers and 96 dimensions that trains from scratch on two CPU cores in minutes."""
-        tower = {"hidden": 96, "layers": 4, "heads": 4, "intermediate": 192, "region_dimension": 96, "dropout": 0.0}
-        text = {"vocabulary_size": 1000, "maximum_tokens": 48, "maximum_tags": 24, "positions": 96}
-        return cls(form, visual, **tower, **text, object_tags=form == "oscar")
-
     @classmethod
     def base(cls, form: Form = "uniter") -> "CrossEncoderConfig":
-        """The TAGS paper's base size (appendix A.1): 12 layers, 768 dimensions, 12 heads, 2048-number regions.
+        """Return the TAGS paper's base size (appendix A.1): 12 layers, 768 dimensions, regions of 2048 numbers.
 
-        In OSCAR's form with its tags, and the 70 places that its retrieval has for caption and tags.
+        OSCAR's form has its tags, and the 70 places that its retrieval has for caption and tags.
         """
-        oscar = {"maximum_tokens": 70, "object_tags": True} if form == "oscar" else {}
-        return cls(form, vocabulary_size=VOCABULARY[form], **oscar)
+        is_oscar = form == "oscar"
+        maximum_tokens = 70 if is_oscar else 64
+        return cls(form, vocabulary_size=VOCABULARY[form], maximum_tokens=maximum_tokens, object_tags=is_oscar)
 
     @classmethod
     def large(cls, form: Form = "uniter") -> "CrossEncoderConfig":
-        """The TAGS paper's large size (appendix A.1): 24 layers, 1024 dimensions, 16 heads."""
+        """Return the TAGS paper's large size (appendix A.1): 24 layers, 1024 dimensions, 16 heads."""
         return replace(cls.base(form), hidden=1024, layers=24, heads=16, intermediate=4096)
 
 
@@ -403,8 +409,11 @@ class CrossEncoderConfig(ModelConfig):
 class OscarDualEncoderConfig(CrossEncoderConfig):
     """Sizes of OSCAR's transformer as a dual encoder, which are a cross-encoder's.
 
-    A `matcher` of SGRAF compares its regions with its word pieces (ITContrast, Table 1, "Ours (SGRAF)"), of
-    `similarity_dimension` numbers a likeness and with a dropout of its own; else it is one feature with one.
+    Args:
+        matcher: SGRAF's comparison of regions with word pieces (ITContrast, Table 1, "Ours (SGRAF)"); None compares one
+            feature with one.
+        similarity_dimension: numbers per likeness of two parts in the matcher.
+        matcher_dropout: the matcher's own dropout.
     """
 
     model: ClassVar[str] = "oscar:OscarDualEncoder"

@@ -4,9 +4,7 @@ UNITER: Chen et al., ECCV 2020; OSCAR: Li et al., ECCV 2020; the four heads H_ML
 et al., 2022, Sec. 2; METHODS 3).
 """
 
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
@@ -19,26 +17,28 @@ from ..text.tokens import encode_captions
 from .base import Changes, ImagePreparation, Model
 from .config import CrossEncoderConfig
 from .dual_encoder import ConvolutionalStem
-from .encoded import Encoded, evaluating, masked_mean, right_padded
-from .fragment import LateInteraction
+from .encoded import evaluating, right_padded
 from .photographs import grid_boxes
 from .transformer import FORMS, EmbeddedRegions, Encoder, TextEmbedding, initialise, prepare_regions
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
-PAIR_BATCH_SIZE = 256  # rows that the tower reads at a time
+PAIR_BATCH_SIZE = 256  # pairs that the transformer reads at a time
 Rows = Int64[Tensor, "row"]
-SHARPNESS = 10.0  # of the aligned cosine as a logit: InfoNCE at a temperature of 0.1 learns it so
 
 
 class CrossEncoderOutput(NamedTuple):
-    """What the tower says of a batch of pairs; a head that was not asked for is None.
+    """The transformer's output for a batch of pairs; a head that was not asked for is None.
 
-    `hidden` are the states of the token positions, `image_hidden` those of the image's parts. `itm` is the matching
-    logit by which images and sentences are ranked; its sigmoid is the score s of TAGS Eq. (3). `wod` are the logits of
-    "replaced" (0) and "kept" (1). With `positions` given, `mlm` and `woc` have a row for each true position instead of
-    the two axes pair and token.
+    Attributes:
+        hidden: states of the token positions.
+        image_hidden: states of the image's parts.
+        pooled: the state of [CLS] behind the pooler.
+        itm: the matching logit by which images and sentences are ranked; its sigmoid is the score s of TAGS Eq. (3).
+        mlm: logits of the masked words. With `positions`, one row per true position instead of the axes pair and token.
+        wod: logits of "replaced" (0) and "kept" (1).
+        woc: logits of the corrected words, with `positions` as `mlm`.
     """
 
     hidden: Float[Tensor, "pair token hidden"]
@@ -53,9 +53,8 @@ class CrossEncoderOutput(NamedTuple):
 class CrossEncoder(Model):
     """A single-stream transformer with the four heads of TAGS-DC.
 
-    What is said of a pair depends on that pair only, never on padding or on the other pairs of a batch (in evaluation
-    mode; with dropout every pair draws its own). With an `aligned` dual encoder the matching logit is ten times its
-    cosine and what the transformer adds, at first nothing (METHODS 3.11).
+    In evaluation mode the output for a pair depends on that pair only, never on padding or on the other pairs of a
+    batch. With dropout every pair draws its own.
     """
 
     config_class = CrossEncoderConfig
@@ -69,33 +68,20 @@ class CrossEncoder(Model):
         patches = config.visual == "patches"  # after `initialise`: the stem keeps torch's own starting values
         self.stem = ConvolutionalStem(config.patch_size, config.region_dimension) if patches else None
         self.prepare_pictures = ImagePreparation(config.image_size)
-        self.aligned = None
-        if config.aligned is not None:
-            self.aligned = LateInteraction(replace(config.aligned, vocabulary_size=config.vocabulary_size), tokenizer)
-            width = config.aligned.dimension
-            both = {"norm": nn.LayerNorm(width), "map": nn.Linear(width, config.hidden, bias=False)}
-            self.enter = nn.Sequential(OrderedDict(both))  # regions and words by one map: what is near stays near
-            nn.init.normal_(self.enter.map.weight, std=width**-0.5)
-            for part in (*self.encoder.modules(), self.pooler):  # BERT's starting values say nothing in so narrow a one
-                if isinstance(part, nn.Linear):
-                    nn.init.xavier_uniform_(part.weight)
-            nn.init.zeros_(self.heads.itm.weight)  # what is read together adds nothing to the cosine yet
 
     @classmethod
     def converted(cls, saved: Model) -> "CrossEncoder":
-        """A saved cross-encoder, or the transformer of an `OscarDualEncoder` with fresh heads."""
+        """Return a saved cross-encoder, or the transformer of an `OscarDualEncoder` with fresh heads."""
         as_cross_encoder = getattr(saved, "as_cross_encoder", None)
         return super().converted(saved) if as_cross_encoder is None else as_cross_encoder()
 
-    def word_embeddings(self) -> list[nn.Embedding]:
-        """What word vectors can fill."""
-        aligned = [] if self.aligned is None else self.aligned.word_embeddings()
-        return [self.text.words, *aligned]
-
     def prepare_images(self, images: Sequence[Any], changes: Changes = None) -> dict[str, Tensor]:
-        """What `embed_regions` takes, of pictures (patches) or of records with `features` and `boxes` (regions).
+        """Return what `embed_regions` takes.
 
-        A model of `object_tags` also takes the `tags` of the records; an image without any has no tag.
+        Args:
+            images: pictures for a model of patches, or records with `features` and `boxes`. A model of `object_tags`
+                also reads the `tags` of the records; an image may have none.
+            changes: one change per picture, for augmentation.
         """
         if self.stem is not None:
             return {"pixels": self.prepare_pictures(images, changes)}
@@ -104,8 +90,7 @@ class CrossEncoder(Model):
         if not any(tags):
             return prepared
         # Tags follow the caption, so their own [CLS] goes and [SEP] stays.
-        most = config.maximum_tags if config.tag_positions == "padded" else config.maximum_tokens
-        encoded, _ = encode_captions(self.tokenizer, tags, most + 1)
+        encoded, _ = encode_captions(self.tokenizer, tags, config.maximum_tokens + 1)
         mask = encoded["attention_mask"][:, 1:].bool() & torch.tensor([bool(tag) for tag in tags])[:, None]
         return prepared | {"tags": encoded["input_ids"][:, 1:], "tag_mask": mask}
 
@@ -119,10 +104,16 @@ class CrossEncoder(Model):
         tags: Int[Tensor, "image tag"] | None = None,
         tag_mask: Bool[Tensor, "image tag"] | None = None,
     ) -> EmbeddedRegions:
-        """The image side of the input, once an image, to be shared by all its candidate sentences.
+        """Return the image side of the input, computed once per image and shared by all its candidate sentences.
 
-        Boxes are x1, y1, x2, y2, width, height and area as shares of the image; numbers that the form does not read
-        are left aside. In a model of patches give `pixels`, prepared pictures, and nothing of regions.
+        Args:
+            regions: features of the regions.
+            boxes: x1, y1, x2, y2, width, height and area as shares of the image; numbers that the form does not read
+                are ignored.
+            region_mask: false at padding.
+            pixels: prepared pictures, instead of regions, for a model of patches.
+            tags: pieces of OSCAR's object tags.
+            tag_mask: false at the padding of tags.
         """
         if self.stem is not None:
             regions = self.stem(pixels)
@@ -131,30 +122,25 @@ class CrossEncoder(Model):
         values = self.image(regions, boxes[..., : self.config.box_dimension], self.text.types.weight[1])
         if tags is not None and tag_mask is not None:
             tags = tags.masked_fill(~tag_mask.bool(), -1)
-        if self.aligned is None:
-            return EmbeddedRegions(values, mask, tags)
-        scaled = (regions - self.aligned.config.region_mean) / self.aligned.config.region_std
-        encode = self.aligned.images
-        mean = masked_mean(scaled, mask, mask)[:, None]  # the map is linear: the mean of the mapped regions
-        with torch.no_grad():  # the maps learn by cosines alone
-            parts = encode.map(scaled)
-        pooled = encode(mean, torch.ones_like(mask[:, :1])).pooled
-        return EmbeddedRegions(values + self.enter(parts), mask, tags, pooled)
+        return EmbeddedRegions(values, mask, tags)
 
     def tagged(self, images: EmbeddedRegions, lengths: Int[Tensor, "pair"] | None = None) -> EmbeddedRegions:
-        """The states of the object tags, then the parts; `lengths` are those of the captions that the tags follow.
+        """Return the states of the object tags, then the parts.
 
         After a caption the tags have the places that it leaves, the last of which takes the closing token (OSCAR's
-        `tensorize_example`). Without captions they stand as after one of no piece.
+        `tensorize_example`).
+
+        Args:
+            images: the parts, and the tags where there are any.
+            lengths: lengths of the captions that the tags follow; without them the tags begin at the first place.
         """
         if images.tags is None:
-            return EmbeddedRegions(images.values, images.mask)
-        tags, mask, first = images.tags.clamp(min=0), images.tags >= 0, self.config.maximum_tokens
+            return images
+        tags, mask = images.tags.clamp(min=0), images.tags >= 0
+        first = torch.zeros_like(tags[:, :1]) if lengths is None else lengths[:, None]
+        room = self.config.maximum_tokens - first
         places = torch.arange(tags.shape[1], device=tags.device).expand_as(tags)
-        if self.config.tag_positions == "after_caption":
-            start = torch.zeros_like(tags[:, :1]) if lengths is None else lengths[:, None]
-            room, first = first - start, start
-            tags, mask = tags.where(places != room - 1, self.tokenizer.sep_token_id), mask & (places < room)
+        tags, mask = tags.where(places != room - 1, self.tokenizer.sep_token_id), mask & (places < room)
         states = self.text(tags, places=(first + places) * mask, kind=1)
         return EmbeddedRegions(torch.cat([states, images.values], dim=1), torch.cat([mask, images.mask], dim=1))
 
@@ -167,73 +153,61 @@ class CrossEncoder(Model):
         heads: Sequence[str] = ("itm",),
         positions: Bool[Tensor, "pair token"] | None = None,
     ) -> CrossEncoderOutput:
-        """Read token row i with image row i, and answer by the `heads` named ("itm", "mlm", "wod", "woc").
+        """Read token row i with image row i.
 
-        `regions` is what `embed_regions` returned (`take` it once a pair). `positions` limits the two heads over the
-        vocabulary to the true places.
+        Args:
+            tokens: numbers of the pieces.
+            token_mask: false at padding.
+            regions: what `embed_regions` returned, one row per pair (see `EmbeddedRegions.take`).
+            heads: the heads that answer: "itm", "mlm", "wod", "woc".
+            positions: the places for which the two heads over the vocabulary answer; all of them by default.
         """
-        said = self.aligned_captions(tokens, token_mask)
-        states = self._states(tokens, token_mask, regions, said)
+        states = self._states(tokens, token_mask, regions)
         hidden, image_hidden = states[:, : tokens.shape[1]], states[:, tokens.shape[1] :]
-        pooled, ours, words = torch.tanh(self.pooler(hidden[:, 0])), self.heads, self.text.words.weight
+        pooled, words = torch.tanh(self.pooler(hidden[:, 0])), self.text.words.weight
         chosen = hidden if positions is None else hidden[positions.bool()]
         return CrossEncoderOutput(
             hidden,
             image_hidden,
             pooled,
-            itm=self._matching(pooled, regions, said) if "itm" in heads else None,
-            mlm=ours.mlm(chosen, words) if "mlm" in heads else None,
-            wod=ours.wod(hidden) if "wod" in heads else None,
-            woc=ours.woc(chosen, words) if "woc" in heads else None,
+            itm=self.heads.itm(pooled).squeeze(-1) if "itm" in heads else None,
+            mlm=self.heads.mlm(chosen, words) if "mlm" in heads else None,
+            wod=self.heads.wod(hidden) if "wod" in heads else None,
+            woc=self.heads.woc(chosen, words) if "woc" in heads else None,
         )
 
     def score(
         self, tokens: Int[Tensor, "pair token"], token_mask: Bool[Tensor, "pair token"], regions: EmbeddedRegions
     ) -> Float[Tensor, "pair"]:
-        """The matching logits of `forward`, without working out in the last layer what only other heads read."""
-        said = self.aligned_captions(tokens, token_mask)
-        states = self._states(tokens, token_mask, regions, said, answered=1)
-        return self._matching(torch.tanh(self.pooler(states[:, 0])), regions, said)
+        """Return the matching logits of `forward` without the parts of the last layer that only other heads read.
 
-    def aligned_captions(
-        self, tokens: Int[Tensor, "caption token"], token_mask: Bool[Tensor, "caption token"]
-    ) -> Encoded | None:
-        """Features of captions by the aligned start; None without one."""
-        if self.aligned is None:
-            return None
-        words = self.word_mask(tokens, token_mask)
-        return self.aligned.encode_captions({"input_ids": tokens, "attention_mask": token_mask, "word_mask": words})
+        Args:
+            tokens: numbers of the pieces.
+            token_mask: false at padding.
+            regions: what `embed_regions` returned, one row per pair.
+        """
+        states = self._states(tokens, token_mask, regions, answered=1)
+        return self.heads.itm(torch.tanh(self.pooler(states[:, 0]))).squeeze(-1)
 
     def word_mask(
         self, tokens: Int[Tensor, "caption token"], token_mask: Bool[Tensor, "caption token"]
     ) -> Bool[Tensor, "caption token"]:
-        """Which tokens are words or pieces of them, and no frame or padding."""
+        """Return which tokens are words or pieces of words, not frame or padding."""
         framing = set(self.tokenizer.all_special_ids) - {self.tokenizer.unk_token_id}  # an unknown word is a word
         return token_mask.bool() & ~torch.isin(tokens, torch.tensor(sorted(framing), device=tokens.device))
 
     def _states(
-        self,
-        tokens: Tensor,
-        token_mask: Tensor,
-        regions: EmbeddedRegions,
-        said: Encoded | None,
-        answered: int | None = None,
+        self, tokens: Tensor, token_mask: Tensor, regions: EmbeddedRegions, answered: int | None = None
     ) -> Tensor:
-        mask, words = token_mask.bool(), self.text(tokens)
-        if said is not None:
-            words = words + self.enter(said.local.detach())
+        mask = token_mask.bool()
         regions = self.tagged(regions, mask.sum(dim=1))
-        states = torch.cat([words, regions.values], dim=1)
+        states = torch.cat([self.text(tokens), regions.values], dim=1)
         return self.encoder(states, torch.cat([mask, regions.mask], dim=1), answered)
-
-    def _matching(self, pooled: Tensor, regions: EmbeddedRegions, said: Encoded | None) -> Float[Tensor, "pair"]:
-        logits = self.heads.itm(pooled).squeeze(-1)
-        return logits if said is None else logits + SHARPNESS * (regions.aligned * said.pooled).sum(dim=-1)
 
     def similarity(
         self, images: dict[str, Tensor] | EmbeddedRegions, captions: dict[str, Tensor], *, chunk: int = PAIR_BATCH_SIZE
     ) -> Float[Tensor, "image caption"]:
-        """The matching logit of every image with every caption, on the CPU; each image is embedded once.
+        """Return the matching logit of every image with every caption, on the CPU; each image is embedded once.
 
         Args:
             images: what `prepare_images` or `embed_regions` returned.
@@ -249,19 +223,20 @@ class CrossEncoder(Model):
             if isinstance(images, dict):
                 images = self.embed_regions(**{name: value.to(device) for name, value in images.items()})
             shape = len(images.mask), len(tokens.ids)
-            rows, columns = (axis.flatten() for axis in torch.meshgrid(*map(torch.arange, shape), indexing="ij"))
-            scores = pair_logits(self, tokens, columns.to(device), images, rows.to(device), together=chunk).cpu()
+            pairs = torch.arange(shape[0] * shape[1], device=device)
+            rows, columns = pairs // shape[1], pairs % shape[1]
+            scores = pair_logits(self, tokens, columns, images, rows, together=chunk).cpu()
         if not scores.isfinite().all():
-            what = "the model gives scores that are not finite"
-            raise ItmlabError(what, remedy="check its weights and the regions")
+            message = "the model gives scores that are not finite"
+            raise ItmlabError(message, remedy="check its weights and the regions")
         return scores.view(shape)
 
 
 class Tokens(NamedTuple):
-    """Sentences as the tower reads them, right-padded.
+    """Sentences as the transformer reads them, padded on the right.
 
-    >>> some = Tokens(torch.tensor([[2, 7, 8, 3], [2, 9, 3, 0]]), torch.tensor([[1, 1, 1, 1], [1, 1, 1, 0]]).bool())
-    >>> some.take(torch.tensor([1])).ids
+    >>> sentences = Tokens(torch.tensor([[2, 7, 8, 3], [2, 9, 3, 0]]), torch.tensor([[1] * 4, [1, 1, 1, 0]]).bool())
+    >>> sentences.take(torch.tensor([1])).ids
     tensor([[2, 9, 3]])
     """
 
@@ -270,22 +245,23 @@ class Tokens(NamedTuple):
 
     @classmethod
     def of(cls, model: CrossEncoder, sentences: Sequence[str]) -> "Tokens":
-        """The tokens of at least one sentence, where the model is."""
+        """Return the tokens of at least one sentence, on the model's device."""
         tokens, device = model.prepare_captions(sentences), model.pooler.weight.device
         return cls(tokens["input_ids"].to(device), tokens["attention_mask"].to(device).bool())
 
     @property
     def lengths(self) -> Rows:
+        """Pieces per row."""
         return self.mask.sum(dim=1)
 
     def take(self, rows: Rows) -> "Tokens":
-        """These rows, without the columns that are padding in all of them."""
+        """Return these rows without the columns that are padding in all of them."""
         ids, mask = self.ids[rows], self.mask[rows]
         longest = int(mask.sum(dim=1).max()) if len(rows) else 0
         return Tokens(ids[:, :longest].long(), mask[:, :longest])
 
     def joined(self, *others: "Tokens") -> "Tokens":
-        """These rows, then the others'."""
+        """Return these rows, then the others'."""
         return Tokens(*(right_padded(side) for side in zip(self, *others, strict=True)))
 
 
@@ -297,7 +273,16 @@ def pair_logits(
     images: Rows,
     together: int = PAIR_BATCH_SIZE,
 ) -> Float[Tensor, "pair"]:
-    """The matching logit of each pair of a row of `tokens` and a row of `regions`, read with others of its length."""
+    """Return the matching logit of each pair; pairs of like length are read together.
+
+    Args:
+        model: the cross-encoder.
+        tokens: all sentences.
+        sentences: for each pair a row of `tokens`.
+        regions: all images.
+        images: for each pair a row of `regions`.
+        together: how many pairs are read at a time.
+    """
     if not len(sentences):
         return regions.values.new_zeros(0)
     logits, places = [], []
@@ -309,7 +294,7 @@ def pair_logits(
 
 
 def by_length(lengths: Rows, together: int = PAIR_BATCH_SIZE) -> Iterator[Rows]:
-    """Row numbers in parts of at most `together`, shortest first.
+    """Yield row numbers, at most `together` at a time, the shortest rows first.
 
     >>> list(by_length(torch.tensor([5, 3, 4]), together=2))
     [tensor([1, 2]), tensor([0])]
@@ -338,4 +323,5 @@ class WordHead(nn.Module):
     def forward(
         self, states: Float[Tensor, "*place hidden"], words: Float[Tensor, "vocabulary hidden"]
     ) -> Float[Tensor, "*place vocabulary"]:
+        """Return the vocabulary's logits of some states; `words` are the word embeddings."""
         return functional.linear(self.norm(functional.gelu(self.transform(states))), words, self.bias)

@@ -1,7 +1,7 @@
-"""The dual encoder of FNE (Li et al., 2023, Sec. 3.1; METHODS 1): pictures and captions each to one vector.
+"""The dual encoder of FNE (Li et al., 2023, Sec. 3.1; METHODS 1): one vector per picture and per caption.
 
-A picture becomes patch features v_i, a caption word features w_j, mapped to a common space. Eq. 1 pools them,
-v = 1/m Σ_i v_i and w = 1/l Σ_j w_j; Eq. 2 compares, s(v, w) = cos(v, w). The towers are ViT and BERT, or CLIP's two;
+A picture becomes patch features v_i and a caption word features w_j, both in a common space. Eq. 1 pools them,
+v = 1/m Σ_i v_i and w = 1/l Σ_j w_j; Eq. 2 compares them, s(v, w) = cos(v, w). The towers are ViT and BERT, or CLIP's;
 `Momentum` is the slowly moving copy that fills FNE's memory (Sec. 3.3).
 """
 
@@ -25,14 +25,23 @@ if TYPE_CHECKING:
 Pixels = Float[Tensor, "n 3 height width"]
 Ids = Int[Tensor, "n part"]  # a caption's parts are its tokens
 # Our names of a tower's sizes and those of `transformers`.
-SIZES = {"hidden": "hidden_size", "layers": "num_hidden_layers",
-         "heads": "num_attention_heads", "intermediate": "intermediate_size"}  # fmt: skip
+SIZES = {
+    "hidden": "hidden_size",
+    "layers": "num_hidden_layers",
+    "heads": "num_attention_heads",
+    "intermediate": "intermediate_size",
+}
 
 
 class DualEncoder(Model):
     """An image tower and a text tower with a common space (FNE, Sec. 3.1).
 
     A feature depends on its own picture or caption only, never on the padding or the other members of a batch.
+
+    Args:
+        config: sizes and preparation.
+        tokenizer: the tokeniser of captions.
+        towers: pretrained towers; fresh ones by default.
     """
 
     config_class = DualEncoderConfig
@@ -52,31 +61,31 @@ class DualEncoder(Model):
         return self.towers.image_tower
 
     def caption_words(self, caption: str) -> list[tuple[str, list[int]]]:
-        """As any model's, of the cleaned caption."""
-        return super().caption_words(self._read([caption])[0])
+        """Return the words of the cleaned caption, each with the positions of its pieces."""
+        return super().caption_words(self._cleaned([caption])[0])
 
     def prepare_captions(self, captions: Sequence[str]) -> dict[str, Tensor]:
-        """As any model's, after cleaning where the configuration has `maximum_words`."""
-        return super().prepare_captions(self._read(captions))
+        """Return the tokens of captions, which are cleaned first if the configuration has `maximum_words`."""
+        return super().prepare_captions(self._cleaned(captions))
 
-    def _read(self, captions: Sequence[str]) -> Sequence[str]:
+    def _cleaned(self, captions: Sequence[str]) -> Sequence[str]:
         words = self.config.maximum_words
         return captions if words is None else [cleaned(caption, words) for caption in captions]
 
     def encode_images(self, pixels: Pixels) -> Encoded:
-        """Features of prepared pictures."""
+        """Return the features of prepared pictures."""
         return self.towers.encode_images(pixels)
 
     def encode_captions(self, tokens: dict[str, Tensor]) -> Encoded:
-        """Features of prepared captions."""
+        """Return the features of prepared captions."""
         return self.towers.encode_captions(**tokens)
 
 
 class ViTBertTowers(nn.Module):
     """ViT (Dosovitskiy et al., 2021) and BERT (Devlin et al., 2019) with a linear map each, or none (FNE, Sec. 3.1).
 
-    Pooling is the mean over patches and over word pieces. [CLS] and [SEP] are left out of it like padding: FNE defines
-    the mean over the patches and the words of a sentence, and they are neither.
+    Pooling is the mean over patches and over word pieces. It leaves out [CLS] and [SEP] like padding, because FNE
+    defines the mean over the patches and the words of a sentence.
     """
 
     def __init__(self, config: DualEncoderConfig, image: nn.Module | None = None, text: nn.Module | None = None):
@@ -89,14 +98,17 @@ class ViTBertTowers(nn.Module):
 
     @property
     def image_tower(self) -> nn.Module:
+        """The transformer of the pictures."""
         return self.image
 
     def encode_images(self, pixels: Pixels) -> Encoded:
+        """Return pooled features and those of the patches."""
         output = self.image(pixel_values=pixels)
         local = self.image_projection(output.last_hidden_state[:, 1:]).float()  # without [CLS]
         return Encoded(unit(local.mean(dim=1)), local, _all_real(local))
 
     def encode_captions(self, input_ids: Ids, attention_mask: Ids, word_mask: Mask) -> Encoded:
+        """Return pooled features and those of the tokens."""
         output = self.text(input_ids=input_ids, attention_mask=attention_mask)
         local = self.text_projection(output.last_hidden_state).float()
         return Encoded(unit(masked_mean(local, word_mask, otherwise=attention_mask.bool())), local, word_mask)
@@ -132,19 +144,22 @@ class ClipTowers(nn.Module):
     ):
         super().__init__()
         self.clip = clip if clip is not None else _clip(config, tokenizer)
-        self.clip.logit_scale.requires_grad_(False)  # cosine similarity has no use for it; an idle parameter stops DDP
+        self.clip.logit_scale.requires_grad_(False)  # not used by the cosine, and an unused parameter stops DDP
 
     @property
     def image_tower(self) -> nn.Module:
+        """The transformer of the pictures."""
         return self.clip.vision_model
 
     def encode_images(self, pixels: Pixels) -> Encoded:
+        """Return pooled features and those of the patches."""
         tower, project = self.clip.vision_model, self.clip.visual_projection
         output = tower(pixel_values=pixels)
         local = project(tower.post_layernorm(output.last_hidden_state[:, 1:])).float()  # without [CLS]
         return Encoded(unit(project(output.pooler_output)), local, _all_real(local))
 
     def encode_captions(self, input_ids: Ids, attention_mask: Ids, word_mask: Mask) -> Encoded:
+        """Return pooled features and those of the tokens."""
         tower, project = self.clip.text_model, self.clip.text_projection
         output = tower(input_ids=input_ids, attention_mask=attention_mask)
         return Encoded(unit(project(output.pooler_output)), project(output.last_hidden_state).float(), word_mask)
@@ -164,7 +179,7 @@ def _clip(config: DualEncoderConfig, tokenizer: "PreTrainedTokenizerFast | None"
 
 def _fresh(config: DualEncoderConfig, side: str) -> dict[str, Any]:
     """The settings of a fresh tower, under the names of `transformers`."""
-    sizes = {theirs: getattr(config, f"{side}_{ours}") for ours, theirs in SIZES.items()}
+    sizes = {name: getattr(config, f"{side}_{ours}") for ours, name in SIZES.items()}
     if side == "image":
         sizes |= {"image_size": config.image_size, "patch_size": config.patch_size}
     else:
@@ -183,10 +198,15 @@ def _all_real(local: Parts) -> Mask:
 class ConvolutionalStem(nn.Module):
     """Three strided convolutions in place of ViT's one linear map per patch; the patch grid stays the same.
 
-    Small vision transformers train better from scratch on it (Xiao, Singh, Mintun, Darrell, Dollár, Girshick: "Early
-    Convolutions Help Transformers See Better", NeurIPS 2021). Normalisation is over each picture's own channels instead
-    of their batch normalisation, so that a feature never depends on the other pictures in its batch. Patches must be a
-    multiple of 4 px, and at least 8, else an ItmlabError.
+    Small vision transformers train better from scratch on it. Normalisation is over each picture's own channels instead
+    of the paper's batch normalisation, so that a feature never depends on the other pictures in its batch.
+
+    Args:
+        patch_size: edge of a patch in pixels, a multiple of 4 and at least 8.
+        hidden: width of the patch features.
+
+    References:
+        Xiao, Singh, Mintun, Darrell, Dollár, Girshick: "Early Convolutions Help Transformers See Better", NeurIPS 2021.
 
     >>> ConvolutionalStem(8, 16)(torch.zeros(2, 3, 32, 32)).shape  # pictures, patches, hidden
     torch.Size([2, 16, 16])
@@ -195,8 +215,8 @@ class ConvolutionalStem(nn.Module):
     def __init__(self, patch_size: int, hidden: int):
         super().__init__()
         if patch_size % 4 or patch_size < 8:
-            what = f"a convolutional stem cannot make patches of {patch_size} px"
-            raise ItmlabError(what, remedy="use 8, 12, 16 or 32 px")
+            message = f"a convolutional stem cannot make patches of {patch_size} px"
+            raise ItmlabError(message, remedy="use 8, 12, 16 or 32 px")
         narrow, middle = hidden // 4, hidden // 2
         self.convolutions = nn.Sequential(
             _dividing(3, narrow, patch_size // 4), nn.GroupNorm(1, narrow), nn.ReLU(),
@@ -205,6 +225,7 @@ class ConvolutionalStem(nn.Module):
         self.projection = _dividing(middle, hidden, 2)  # ViTModel looks here for its number type
 
     def forward(self, pixels: Pixels) -> Float[Tensor, "n patch hidden"]:
+        """Return the features of the patches, in rows from the top."""
         return self.projection(self.convolutions(pixels)).flatten(2).transpose(1, 2)
 
 
@@ -214,9 +235,14 @@ def _dividing(inputs: int, outputs: int, stride: int) -> nn.Conv2d:
 
 
 class Momentum(nn.Module):
-    """θ_k ← m θ_k + (1 − m) θ_q, always in evaluation mode and without gradients (FNE Eq. 14, m = 0.995; METHODS 1.4).
+    """A slowly moving copy of a model, θ_k ← m θ_k + (1 − m) θ_q, in evaluation mode and without gradients.
 
-    `state_dict` and `load_state_dict` carry the copy's weights for resuming. An m outside [0, 1) is an ItmlabError.
+    Args:
+        model: the model to copy and follow.
+        m: the momentum, at least 0 and below 1.
+
+    References:
+        FNE, Eq. 14, m = 0.995 (METHODS 1.4).
     """
 
     def __init__(self, model: Model, m: float = 0.995):
@@ -229,24 +255,24 @@ class Momentum(nn.Module):
         self.train(False)
 
     def train(self, mode: bool = True) -> "Momentum":
-        """Stay in evaluation mode: a memory filled through dropout would be noise that the queue keeps."""
+        """Stay in evaluation mode: features computed with dropout would stay in the memory as noise."""
         return super().train(False)
 
     @torch.no_grad()
     def update(self, model: nn.Module) -> None:
-        """Move towards `model` (also inside a distributed wrapper) once; buffers, which hold no slope, are copied."""
+        """Move towards `model` once, also inside a distributed wrapper; buffers are copied."""
         model = getattr(model, "module", model)
         slow, fast = list(self.model.parameters()), list(model.parameters())
-        torch._foreach_lerp_(slow, [one.detach() for one in fast], 1 - self.m)  # all weights in a few kernels
-        for kept, current in zip(self.model.buffers(), model.buffers(), strict=True):
-            kept.copy_(current)
+        torch._foreach_lerp_(slow, [weights.detach() for weights in fast], 1 - self.m)  # all weights in a few kernels
+        for copied, current in zip(self.model.buffers(), model.buffers(), strict=True):
+            copied.copy_(current)
 
     @torch.no_grad()
     def encode_images(self, prepared: Any) -> Encoded:
-        """The copy's features of prepared images."""
+        """Return the copy's features of prepared images."""
         return self.model.encode_images(prepared)
 
     @torch.no_grad()
     def encode_captions(self, tokens: dict[str, Tensor]) -> Encoded:
-        """The copy's features of prepared captions."""
+        """Return the copy's features of prepared captions."""
         return self.model.encode_captions(tokens)

@@ -1,4 +1,4 @@
-"""What a tower gives back, and how pooled features are compared (FNE, Sec. 3.1; METHODS 1)."""
+"""Encoded images and captions, and the cosine similarity of their pooled features (FNE, Sec. 3.1; METHODS 1)."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,10 +19,10 @@ class Encoded(NamedTuple):
     """Features of n images or captions in the common space.
 
     Attributes:
-        pooled: one feature of unit length each.
+        pooled: one feature of unit length per item.
         local: patch, region or token features, not normalised; None in a model without parts.
         mask: true at patches, regions and word pieces, false at padding and special tokens.
-        whole: what a late interaction attends to of the item as a whole (SGRAF), made once for many comparisons.
+        whole: SGRAF's global feature of an item, computed once for many comparisons.
     """
 
     pooled: Float[Tensor, "n dimension"]
@@ -31,15 +31,15 @@ class Encoded(NamedTuple):
     whole: Float[Tensor, "n dimension"] | None = None
 
     def take(self, rows: Int64[Tensor, "row"]) -> "Encoded":
-        """The features of these items."""
+        """Return the features of these items."""
         return Encoded(*(None if field is None else field[rows] for field in self))
 
 
 def joined(parts: Sequence[Encoded]) -> Encoded:
-    """Several batches of one modality as one, padded to the most parts; no batch is an ItmlabError.
+    """Join several batches of one modality, padded to the most parts; no batch is an ItmlabError.
 
-    >>> one, two = (Encoded(torch.ones(1, 4), torch.ones(1, n, 4), torch.ones(1, n, dtype=torch.bool)) for n in (1, 2))
-    >>> joined([one, two]).mask.tolist()
+    >>> batches = [Encoded(torch.ones(1, 4), torch.ones(1, n, 4), torch.ones(1, n, dtype=torch.bool)) for n in (1, 2)]
+    >>> joined(batches).mask.tolist()
     [[True, False], [True, True]]
     """
     if not parts:
@@ -47,17 +47,25 @@ def joined(parts: Sequence[Encoded]) -> Encoded:
     return Encoded(*(None if field[0] is None else right_padded(field) for field in zip(*parts, strict=True)))
 
 
+def is_full(mask: Tensor) -> bool:
+    """Return whether a mask is known to be true everywhere; False on a GPU, where asking would wait for the device."""
+    return mask.device.type == "cpu" and bool(mask.all())
+
+
 def right_padded(parts: Sequence[Tensor], value: float = 0) -> Tensor:
-    """The rows of all parts below one another, padded on the right to the widest part."""
+    """Concatenate the rows of all parts, padded on the right to the widest part."""
     width = max(part.shape[1] for part in parts)
-    after = [(0, 0) * (part.dim() - 2) + (0, width - part.shape[1]) for part in parts]
-    return torch.cat([functional.pad(part, room, value=value) for part, room in zip(parts, after, strict=True)])
+    padding = [(0, 0) * (part.dim() - 2) + (0, width - part.shape[1]) for part in parts]
+    return torch.cat([functional.pad(part, room, value=value) for part, room in zip(parts, padding, strict=True)])
 
 
 def masked_mean(local: Parts, mask: Mask, otherwise: Mask) -> Float[Tensor, "n dimension"]:
-    """v = 1/m Σ_i v_i over the parts where `mask` is true (FNE Eq. 1); a row without any uses `otherwise`.
+    """Return v = 1/m Σ_i v_i over the parts where `mask` is true (FNE Eq. 1).
 
-    So a caption without a word ("" or only control characters) still has a finite feature, that of its frame.
+    Args:
+        local: features of the parts.
+        mask: the parts to average.
+        otherwise: the mask of a row without any: a caption without a word ("") has the feature of its frame.
 
     >>> real = torch.tensor([[True, True, False]])
     >>> masked_mean(torch.tensor([[[1.0], [3.0], [9.0]]]), real, otherwise=real)
@@ -69,7 +77,7 @@ def masked_mean(local: Parts, mask: Mask, otherwise: Mask) -> Float[Tensor, "n d
 
 
 def unit(features: Float[Tensor, "n dimension"]) -> Float[Tensor, "n dimension"]:
-    """The features scaled to length one, in single precision whatever came in.
+    """Scale features to length one, in single precision whatever the input's precision is.
 
     >>> unit(torch.tensor([[3.0, 4.0]], dtype=torch.float16))
     tensor([[0.6000, 0.8000]])
@@ -80,15 +88,23 @@ def unit(features: Float[Tensor, "n dimension"]) -> Float[Tensor, "n dimension"]
 def cosine_similarity(
     images: Float[Tensor, "image dimension"], captions: Float[Tensor, "caption dimension"], *, chunk: int = 1024
 ) -> Float[Tensor, "image caption"]:
-    """s(v, w) = cos(v, w) of unit features (FNE Eq. 2), `chunk` images at a time; other sizes are an ItmlabError.
+    """Return s(v, w) = cos(v, w) of unit features (FNE Eq. 2).
+
+    Args:
+        images: unit features.
+        captions: unit features of as many dimensions.
+        chunk: how many images are compared at a time; the result does not depend on it.
+
+    Raises:
+        ItmlabError: the sides have different dimensions.
 
     >>> cosine_similarity(torch.eye(2), torch.tensor([[0.6, 0.8]]))
     tensor([[0.6000],
             [0.8000]])
     """
     if images.shape[-1] != captions.shape[-1]:
-        what = f"image features have {images.shape[-1]} dimensions and caption features {captions.shape[-1]}"
-        raise ItmlabError(what, remedy="take both from the same model")
+        message = f"image features have {images.shape[-1]} dimensions and caption features {captions.shape[-1]}"
+        raise ItmlabError(message, remedy="take both from the same model")
     # A matrix product rounds differently for every shape; summing in double precision before rounding to single makes
     # the result the same for every chunk and for every set of companions.
     columns = captions.double().T
@@ -100,7 +116,7 @@ def cosine_similarity(
 
 @contextmanager
 def evaluating(module: nn.Module) -> Iterator[None]:
-    """Evaluation mode without gradients inside; afterwards each part is in the mode it was in, whatever happened."""
+    """Use evaluation mode without gradients inside the block; afterwards each part has its earlier mode."""
     modes = [(part, part.training) for part in module.modules()]
     module.eval()
     try:

@@ -1,15 +1,15 @@
-"""The fragment matchers: regions and words encoded apart, their parts compared pair by pair (METHODS 5).
+"""Late interaction: regions and words are encoded separately, and their parts are compared pair by pair (METHODS 5).
 
 Regions are mapped linearly, v_i = W f_i + b, and words are read by a recurrent network, as in SCAN (Lee et al., ECCV
 2018, Sec. 3.3 and 3.4). SCAN and SGRAF then compare parts (`matchers`); VSE++ (Faghri et al., BMVC 2018) compares the
-mean region with the network's last state; VSRN (Li et al., "Visual Semantic Reasoning for Image-Text Matching", ICCV
-2019) lets the regions reason over each other first, and learns to write the caption as well.
+mean region with the network's last state; in VSRN (Li et al., "Visual Semantic Reasoning for Image-Text Matching", ICCV
+2019) the regions reason over each other first. VSRN's second loss, which learns to write the caption, is left out: it
+changes nothing at test time, and no public checkpoint contains its weights.
 
-What `preset="released"` changes stands where it is done; METHODS 5 has all of it in a table.
+METHODS 5 has a table of what `preset="released"` changes.
 """
 
 import argparse
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,12 +21,14 @@ from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from ..errors import ItmlabError
-from .base import build_filled, listed, read_pickled
+from ..fields import shown
+from .base import build_filled, listed, read_pickled, read_weights
 from .config import LateInteractionConfig
 from .encoded import Encoded, Mask, Parts, masked_mean, unit
 from .matchers import ComparesParts, Scan, Sgraf
 from .photographs import photo_encoder, pooled_region
 from .transformer import prepare_regions
+from .weights.names import our_name, plain_names
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -39,7 +41,8 @@ class LateInteraction(ComparesParts):
 
     A feature depends on its own image or caption only, never on padding or the other members of a batch. `pooled` is
     the direction of the mean over parts (SCAN, SGRAF, VSE++'s images) or a network's last state (VSRN, VSE++'s
-    captions). SCAN and SGRAF compare the parts, whose `local` have unit length; VSRN and VSE++ compare `pooled`.
+    captions). SCAN and SGRAF compare the parts, whose `local` features have unit length; VSRN and VSE++ compare
+    `pooled`.
     """
 
     config_class = LateInteractionConfig
@@ -51,22 +54,20 @@ class LateInteraction(ComparesParts):
         self.matcher = None
         if config.compares_parts:
             self.matcher = (Scan if config.kind.startswith("scan") else Sgraf)(config)
-        self.writer = CaptionWriter(config) if config.kind == "vsrn" else None
 
     def prepare_images(self, images: Sequence[Any]) -> dict[str, Tensor]:
-        """`regions` and `region_mask` (and `boxes`, where they are read) of records with `features` and `boxes`.
+        """Return `regions`, `region_mask` and, where they are read, `boxes`.
 
-        Of pictures too, with a `photo_encoder`. VSE++ on one is given records' means, where its map is linear: the same
-        feature for a 49th of the products.
+        VSE++ with a linear map above a photo encoder reads the mean of the regions: the same feature for a 49th of the
+        products.
+
+        Args:
+            images: records with `features` and `boxes`; with a `photo_encoder` also pictures.
         """
         config = self.config
         if config.photo_encoder and config.kind == "vsepp" and config.region_layers == 1 and not config.boxes:
             images = [pooled_region(image) if hasattr(image, "features") else image for image in images]
         return prepare_regions(images, config)
-
-    def word_embeddings(self) -> list[nn.Embedding]:
-        """What word vectors can fill."""
-        return [self.captions.embedding]
 
     @property
     def patch_grid(self) -> tuple[int, int]:
@@ -74,21 +75,15 @@ class LateInteraction(ComparesParts):
         return tuple(photo_encoder().grid)
 
     def encode_images(self, prepared: dict[str, Tensor]) -> Encoded:
-        """Features of prepared images."""
+        """Return the features of prepared images."""
         regions = (prepared["regions"] - self.config.region_mean) / self.config.region_std
         if self.config.boxes:
             regions = torch.cat([regions, prepared["boxes"].to(regions)], dim=-1)
         return self.with_whole(self.images(regions, prepared["region_mask"].bool()), "of_images")
 
     def encode_captions(self, tokens: dict[str, Tensor]) -> Encoded:
-        """Features of prepared captions."""
+        """Return the features of prepared captions."""
         return self.with_whole(self.captions(**tokens), "of_captions")
-
-    def caption_nats(self, images: Encoded, tokens: dict[str, Tensor]) -> Float[Tensor, "caption"]:
-        """What it costs VSRN to write prepared caption i from image i, in nats (L_G, ICCV 2019, Sec. 3.4)."""
-        if self.writer is None:
-            raise ItmlabError(f"{self.config.kind} writes no captions", remedy="take a model of kind vsrn")
-        return self.writer(images, tokens)
 
 
 class RegionMap(nn.Sequential):
@@ -112,17 +107,18 @@ class RegionEncoder(nn.Module):
         self.dropout = nn.Dropout(config.dropout if config.photo_encoder else 0.0)
 
     def forward(self, regions: Parts, region_mask: Mask) -> Encoded:
+        """Return the encoded images of region features."""
         local = self.map(self.dropout(regions)).float()
         local = masked_units(local, region_mask) if self.unit_parts else local
         return Encoded(unit(masked_mean(local, region_mask, region_mask)), local, region_mask)
 
 
 class WordEncoder(nn.Module):
-    """Word pieces through a GRU: both directions' mean for each (SCAN, Sec. 3.4), or the last state for all (VSE++).
+    """Word pieces through a GRU: the mean of both directions per piece (SCAN, Sec. 3.4), or the last state (VSE++).
 
-    Of the former the caption as a whole is the direction of the mean over its words. The frame ([CLS], [SEP]) is read
-    by the network and is no word; in the released code it is two words more, and SGRAF drops shares of word embeddings.
-    With `word_vectors` a word is a linear map of its vector, which stays as it is, and the caption their mean.
+    With a feature per piece the caption is the direction of the mean over its words. The network reads the frame
+    ([CLS], [SEP]), which does not count as words; in the released code it does, and SGRAF drops shares of word
+    embeddings. With `word_vectors` a word is a linear map of its fixed vector, and the caption is the words' mean.
     """
 
     def __init__(self, config: LateInteractionConfig):
@@ -140,6 +136,7 @@ class WordEncoder(nn.Module):
             self.network = nn.GRU(*sizes, batch_first=True, bidirectional=not self.last_state)
 
     def forward(self, input_ids: Ids, attention_mask: Ids, word_mask: Mask) -> Encoded:
+        """Return the encoded captions of tokens."""
         embedded = self.dropout(self.embedding(input_ids))
         frame = attention_mask.bool()
         words = frame if self.frame_is_words else word_mask
@@ -156,7 +153,7 @@ class WordEncoder(nn.Module):
 
 
 def masked_units(local: Parts, mask: Mask) -> Parts:
-    """Each part at length one; padding is zero, so that it has no likeness to anything.
+    """Scale each part to length one; padding becomes zero, so that it is similar to nothing.
 
     >>> masked_units(torch.tensor([[[3.0, 4.0], [1.0, 1.0]]]), torch.tensor([[True, False]]))
     tensor([[[0.6000, 0.8000],
@@ -166,7 +163,16 @@ def masked_units(local: Parts, mask: Mask) -> Parts:
 
 
 def run_recurrent(network: nn.GRU, inputs: Parts, lengths: Int[Tensor, "n"]) -> tuple[Parts, Float[Tensor, "n output"]]:
-    """All states and the forward direction's last, each row read to its own length; in single precision."""
+    """Read rows of different lengths by a recurrent network, in single precision.
+
+    Args:
+        network: the network.
+        inputs: the parts, padded on the right.
+        lengths: parts per row.
+
+    Returns:
+        All states, and the forward direction's last state of each row.
+    """
     with torch.autocast(inputs.device.type, enabled=False):
         packed = pack_padded_sequence(inputs.float(), lengths.cpu(), batch_first=True, enforce_sorted=False)
         states, last = network(packed)
@@ -176,10 +182,9 @@ def run_recurrent(network: nn.GRU, inputs: Parts, lengths: Int[Tensor, "n"]) -> 
 class VsrnImages(nn.Module):
     """Images of VSRN: regions that reason over each other in a graph and are then read one by one.
 
-    `local`, the regions V* after the graph, is what its `CaptionWriter` reads as well. Regions have unit length before
-    the graph and after it, and keep their order. The released code makes each number of unit length over the regions
-    instead; its Flickr30K model (`batch_norm`) does so only after the graph, and normalises what was read over the
-    batch.
+    Regions have unit length before the graph and after it, and keep their order. The released code makes each number of
+    unit length over the regions instead; its Flickr30K model (`batch_norm`) does so only after the graph, and
+    normalises the image's feature over the batch.
     """
 
     def __init__(self, config: LateInteractionConfig):
@@ -190,6 +195,7 @@ class VsrnImages(nn.Module):
         self.norm = nn.BatchNorm1d(config.dimension) if config.released and config.batch_norm else None
 
     def forward(self, regions: Parts, region_mask: Mask) -> Encoded:
+        """Return the encoded images of region features."""
         local = self.map(regions).float()
         local = self.units(local, region_mask) if self.norm is None else local
         for layer in self.graph:
@@ -199,7 +205,7 @@ class VsrnImages(nn.Module):
         return Encoded(unit(last if self.norm is None else self.norm(last)), local, region_mask)
 
     def units(self, local: Parts, mask: Mask) -> Parts:
-        """Regions of unit length, or, as released, each number over the regions."""
+        """Scale regions to unit length, or, as released, each number over the regions."""
         if not self.released:
             return masked_units(local, mask)
         return functional.normalize(local.masked_fill(~mask.unsqueeze(-1), 0.0), dim=1)
@@ -208,8 +214,8 @@ class VsrnImages(nn.Module):
 class RegionGraph(nn.Module):
     """V* = W_r(R V W_g) + V with R_ij = φ(v_i)ᵀϕ(v_j), each row divided by the number of regions (Sec. 3.2).
 
-    W_r starts at zero, so a fresh graph changes nothing. No batch normalisation: an image is encoded alike in all
-    company. The released code has one behind W_r, over real regions, and starts at zero with that.
+    W_r starts at zero, so a fresh graph changes nothing. There is no batch normalisation, so that an image's feature
+    does not depend on its batch. The released code has one behind W_r, over real regions, which starts at zero instead.
 
     >>> local = torch.rand(1, 3, 4)
     >>> torch.equal(RegionGraph(4)(local, torch.ones(1, 3, dtype=torch.bool)), local)
@@ -218,70 +224,27 @@ class RegionGraph(nn.Module):
 
     def __init__(self, dimension: int, released: bool = False):
         super().__init__()
-        self.one, self.other, self.value, self.residual = (nn.Linear(dimension, dimension) for _ in range(4))
+        self.one, self.other = nn.Linear(dimension, dimension), nn.Linear(dimension, dimension)  # φ and ϕ
+        self.value, self.residual = nn.Linear(dimension, dimension), nn.Linear(dimension, dimension)  # W_g and W_r
         self.norm = nn.BatchNorm1d(dimension) if released else None
         last = self.norm or self.residual
         nn.init.zeros_(last.weight)
         nn.init.zeros_(last.bias)
 
     def forward(self, local: Parts, mask: Mask) -> Parts:
+        """Return the regions after one layer of the graph."""
         real = mask.unsqueeze(-1)
         affinity = self.one(local) @ self.other(local).transpose(1, 2) / real.sum(dim=1, keepdim=True)
         added = self.residual(affinity @ self.value(local).masked_fill(~real, 0.0))
         return (added if self.norm is None else added.masked_scatter(real, self.norm(added[mask]))) + local
 
 
-class CaptionWriter(nn.Module):
-    """p(y_t | y_1 … y_{t-1}, V*) of VSRN (Sec. 3.4): to write the caption from the regions, in training only.
-
-    One recurrent network reads the regions V*, a second begins in its last state and writes. Before each word piece it
-    attends to what was read (additive attention, asked by its state) and is given that and the piece before. Networks
-    are as wide as `writer_dimension` says. The released code first maps the regions to that width, and drops shares of
-    what each of them reads.
-    """
-
-    def __init__(self, config: LateInteractionConfig):
-        super().__init__()
-        size = config.writer_dimension or config.dimension
-        self.embedding = nn.Embedding(config.vocabulary_size, config.word_dimension)
-        nn.init.uniform_(self.embedding.weight, -0.1, 0.1)
-        self.map = nn.Linear(config.dimension, size) if config.released else nn.Identity()
-        self.dropout = nn.Dropout(config.dropout if config.released else 0.0)
-        self.reader = nn.GRU(size if config.released else config.dimension, size, batch_first=True)
-        self.part, self.state = nn.Linear(size, size), nn.Linear(size, size, bias=False)
-        self.weigh = nn.Linear(size, 1, bias=False)
-        self.writer = nn.GRUCell(config.word_dimension + size, size)
-        self.answer = nn.Linear(size, config.vocabulary_size)
-
-    def forward(self, images: Encoded, tokens: dict[str, Tensor]) -> Float[Tensor, "caption"]:
-        """−Σ_t log p(y_t) of each caption, of image i caption i, in nats; the sign that ends it is its last word."""
-        pieces, frame = tokens["input_ids"], tokens["attention_mask"].bool()
-        with torch.autocast(pieces.device.type, enabled=False):
-            parts = self.dropout(self.map(images.local.float()))
-            read, state = run_recurrent(self.reader, parts, images.mask.sum(1))
-            keys, padding, states = self.part(read), ~images.mask, []
-            for before in self.embedding(pieces[:, :-1]).unbind(1):
-                logits = self.weigh(torch.tanh(keys + self.state(state).unsqueeze(1))).squeeze(-1)
-                weights = logits.masked_fill(padding, float("-inf")).softmax(dim=1)
-                seen = (weights.unsqueeze(1) @ read).squeeze(1)
-                state = self.writer(self.dropout(torch.cat([before, seen], dim=1)), state)
-                states.append(state)
-            logits = self.answer(torch.stack(states, dim=1))
-            nats = functional.cross_entropy(logits.transpose(1, 2), pieces[:, 1:], reduction="none")
-        return nats.masked_fill(~frame[:, 1:], 0.0).sum(dim=1)
-
-
-# Public checkpoints of SCAN, SGRAF and VSRN hold a state of the images' network, one of the captions', and SGRAF's of
-# its similarities. Their names, the number of the state before them, then ours.
+# Public checkpoints of SCAN, SGRAF and VSRN hold the weights of the images' network, of the captions' network, and of
+# SGRAF's similarities: the number of the network and their name, then our name.
 PUBLIC_NAMES = {
     r"0\.fc": "images.map.0",
     r"0\.img_rnn": "images.network",
     r"0\.bn": "images.norm",
-    r"0\.Rs_GCN_(\d)\.theta": "images.graph.{}.one",
-    r"0\.Rs_GCN_(\d)\.phi": "images.graph.{}.other",
-    r"0\.Rs_GCN_(\d)\.g": "images.graph.{}.value",
-    r"0\.Rs_GCN_(\d)\.W\.0": "images.graph.{}.residual",
-    r"0\.Rs_GCN_(\d)\.W\.1": "images.graph.{}.norm",
     r"1\.embed": "captions.embedding",
     r"1\.(?:cap_)?rnn": "captions.network",
     r"2\.v_global_w\.embedding_local\.0": "matcher.of_images.part",
@@ -301,78 +264,85 @@ PUBLIC_NAMES = {
     r"2\.SAF_module\.attn_sim_w": "matcher.branches.0.significance",
     r"2\.SAF_module\.bn": "matcher.branches.0.norm",
 }
-# What no public checkpoint holds: VSRN's writer, and how many batches a normalisation has seen.
-UNREAD = r"^writer\.|batches_tracked$"
+GRAPH = {"theta": "one", "phi": "other", "g": "value", r"W\.0": "residual", r"W\.1": "norm"}
+for layer in range(4):  # the public code counts from 1
+    PUBLIC_NAMES |= {rf"0\.Rs_GCN_{layer + 1}\.{name}": f"images.graph.{layer}.{ours}" for name, ours in GRAPH.items()}
+UNREAD = r"batches_tracked$"  # weights that no public checkpoint needs: how many batches a normalisation has seen
 
 
 def load_matcher(
     path: str | Path, tokenizer: "PreTrainedTokenizerFast", *, seed: int = 0, **settings: Any
 ) -> LateInteraction:
-    """A model with the weights of a public checkpoint of SCAN, SGRAF (SGR or SAF) or VSRN, under the released preset.
+    """Load a public checkpoint of SCAN, SGRAF (SGR or SAF) or VSRN, under the released preset.
 
-    The file is a pickle of which only plain tensors, numbers and argparse's options are read: nothing in it is run.
-    Kind and sizes come from the weights and the options; `settings` of `LateInteractionConfig` win. `tokenizer` is
-    that of its vocabulary (`itmlab.text.tokens.load_words`). VSRN's caption writer, which no checkpoint holds, starts
-    from `seed`. Names that are not known, or missing, are an ItmlabError.
+    Args:
+        path: the .pth.tar file that the public training wrote, of which only plain tensors, numbers and argparse's
+            options are read, or a .safetensors file with the weights "0.fc.weight", "1.embed.weight", ...: the number
+            of the network (images, captions, SGRAF's similarities) before each name. "module." prefixes are ignored.
+        tokenizer: that of the checkpoint's vocabulary (`itmlab.text.tokens.load_words`).
+        seed: of weights that the checkpoint lacks.
+        settings: fields of `LateInteractionConfig` in place of those that the weights and options tell. A
+            .safetensors file has no options, so `kind="scan_i2t"` and SCAN's lambdas are given here.
+
+    Raises:
+        ItmlabError: weights that are unknown, missing or of another model.
     """
     public, options = _public(Path(path))
-    for name, ours in (("raw_feature_norm", ("clipped_l2norm",)), ("agg_func", ("LogSumExp", "Mean"))):
-        if options.get(name, ours[0]) not in ours:
-            remedy = f"what is read is {' or '.join(ours)}"
-            raise ItmlabError(f"its option {name} is {options[name]!r}", where=str(path), remedy=remedy)
-    names = {key: _our_name(key) for key in public}
+    for name, readable in (("raw_feature_norm", ("clipped_l2norm",)), ("agg_func", ("LogSumExp", "Mean"))):
+        if options.get(name, readable[0]) not in readable:
+            remedy = f"only {' or '.join(readable)} can be read"
+            raise ItmlabError(f"its option {name} is {shown(options[name])}", where=str(path), remedy=remedy)
+    names = {key: our_name(key, PUBLIC_NAMES) for key in public}
     if unknown := [key for key, name in names.items() if name is None]:
         raise ItmlabError(f"unexpected weights: {listed(unknown)}", where=str(path), remedy="see PUBLIC_NAMES")
     weights = {names[key]: value.squeeze(-1) if value.ndim == 3 else value for key, value in public.items()}
     try:
         config = LateInteractionConfig(**(_public_sizes(weights, options) | settings))
-    except KeyError as lacking:
-        raise ItmlabError(f"the checkpoint lacks {lacking.args[0]}", where=str(path)) from None
+    except KeyError as error:
+        raise ItmlabError(f"the checkpoint lacks {error.args[0]}", where=str(path)) from None
     except (ValueError, TypeError) as error:
         if isinstance(error, ItmlabError):
             raise
         raise ItmlabError("its weights or options are not those of such a model", where=str(path)) from None
+    one_way = {"captions.network.weight_ih_l0", "captions.network.weight_ih_l0_reverse"} - weights.keys()
+    if config.compares_parts and one_way == {"captions.network.weight_ih_l0_reverse"}:
+        message = "its captions were read by a GRU of one direction, and SCAN and SGRAF here read both"
+        raise ItmlabError(message, where=str(path), remedy="give a checkpoint that was trained with --bi_gru")
     return build_filled(lambda: LateInteraction(config, tokenizer), weights, str(path), optional=UNREAD, seed=seed)
 
 
-def _our_name(key: str) -> str | None:
-    """Our name of a public weight; None for one that is not known."""
-    stem, _, last = key.rpartition(".")
-    for public, ours in PUBLIC_NAMES.items():
-        if match := re.fullmatch(public, stem):
-            numbers = [int(number) - ("Rs_GCN" in stem) for number in match.groups()]  # graphs count from 1
-            return f"{ours.format(*numbers)}.{last}"
-    return None
-
-
 def _public(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """The weights of a checkpoint by the number of their state and name, and its options."""
-    content = read_pickled(path, known=[argparse.Namespace])
+    """The weights of a checkpoint by the number of their network and name, and its options."""
+    remedy = "give the .pth.tar that its training wrote, or its weights as .safetensors (see load_matcher)"
     try:
-        states = {f"{number}.{key}": value.float() if value.is_floating_point() else value
-                  for number, state in enumerate(content["model"]) for key, value in state.items()}  # fmt: skip
-        return states, vars(content.get("opt", argparse.Namespace()))
+        if path.suffix == ".safetensors":
+            weights, options = read_weights(path), {}
+        else:
+            content = read_pickled(path, known=[argparse.Namespace])
+            states = enumerate(content["model"])
+            weights = {f"{number}.{key}": value for number, state in states for key, value in state.items()}
+            options = vars(content.get("opt", argparse.Namespace()))
+        weights = {key: value.float() if value.is_floating_point() else value for key, value in weights.items()}
     except (AttributeError, KeyError, TypeError):
-        what = "not a checkpoint of SCAN, SGRAF or VSRN"
-        raise ItmlabError(what, where=str(path), remedy="give the .pth.tar that its training wrote") from None
+        raise ItmlabError("not a checkpoint of SCAN, SGRAF or VSRN", where=str(path), remedy=remedy) from None
+    return {plain: weights[name] for name, plain in plain_names(weights, str(path)).items()}, options
 
 
-def _public_sizes(given: dict[str, Tensor], options: dict[str, Any]) -> dict[str, Any]:
-    """Settings that the weights and the options tell."""
+def _public_sizes(weights: dict[str, Tensor], options: dict[str, Any]) -> dict[str, Any]:
+    """The fields of the configuration that the weights and the options tell."""
     kind = f"scan_{options.get('cross_attn', 't2i')}"
-    for name, found in (("sgr", "branches.0.inwards"), ("saf", "branches.0.significance"), ("vsrn", "images.graph")):
-        kind = name if any(found in key for key in given) else kind
-    width, region_dimension = given["images.map.0.weight"].shape
-    words, word_dimension = given["captions.embedding.weight"].shape
+    for name, part in (("sgr", "branches.0.inwards"), ("saf", "branches.0.significance"), ("vsrn", "images.graph")):
+        kind = name if any(part in key for key in weights) else kind
+    width, region_dimension = weights["images.map.0.weight"].shape
+    words, word_dimension = weights["captions.embedding.weight"].shape
     sizes = {"kind": kind, "preset": "released", "dimension": width, "region_dimension": region_dimension}
     sizes |= {"vocabulary_size": words, "word_dimension": word_dimension}
     if kind == "vsrn":
-        graphs = {key.split(".")[2] for key in given if key.startswith("images.graph.")}
-        writer = {"writer_dimension": options.get("dim_hidden", 512), "dropout": options.get("input_dropout_p", 0.2)}
-        return sizes | writer | {"graph_layers": len(graphs), "batch_norm": "images.norm.weight" in given}
+        graphs = {key.split(".")[2] for key in weights if key.startswith("images.graph.")}
+        return sizes | {"graph_layers": len(graphs), "batch_norm": "images.norm.weight" in weights}
     if kind in ("sgr", "saf"):
-        steps = sum(key.startswith("matcher.branches.0.update.") and key.endswith("weight") for key in given)
-        sizes |= {"dropout": 0.4, "region_count": len(given["matcher.of_images.place_norm.weight"])}
-        return sizes | {"similarity_dimension": len(given["matcher.part.weight"]), "reasoning_steps": steps or 3}
-    known = {name: float(options[name]) for name in ("lambda_softmax", "lambda_lse") if name in options}
-    return sizes | known | {"aggregation": "mean" if options.get("agg_func") == "Mean" else "lse"}
+        steps = sum(key.startswith("matcher.branches.0.update.") and key.endswith("weight") for key in weights)
+        sizes |= {"dropout": 0.4, "region_count": len(weights["matcher.of_images.place_norm.weight"])}
+        return sizes | {"similarity_dimension": len(weights["matcher.part.weight"]), "reasoning_steps": steps or 3}
+    lambdas = {name: float(options[name]) for name in ("lambda_softmax", "lambda_lse") if name in options}
+    return sizes | lambdas | {"aggregation": "mean" if options.get("agg_func") == "Mean" else "lse"}

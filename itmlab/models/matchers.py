@@ -1,4 +1,4 @@
-"""How SCAN and SGRAF compare the parts of an image with the parts of a caption (METHODS 5).
+"""SCAN and SGRAF: comparison of the parts of an image with the parts of a caption (METHODS 5).
 
 SCAN (Lee, Chen, Hua, Hu, He: "Stacked Cross Attention for Image-Text Matching", ECCV 2018, Sec. 3.1), text-to-image,
 of regions v_i and words e_j:
@@ -10,8 +10,8 @@ Image-to-text exchanges regions and words. SGRAF (Diao, Zhang, Ma, Lu: "Similari
 Image-Text Matching", AAAI 2021) keeps likenesses as vectors, s(x, y; W) = W|x − y|² / ‖W|x − y|²‖: s_j of each word and
 a_j, and s_0 of two global features. SGR reasons over them in a graph, SAF filters them by attention.
 
-Under `preset="released"` cosines below 0 are not cut but times 0.1, and SGRAF has what its public code has besides:
-biases, batch normalisation, SAF's answer from a vector of unit length.
+Under `preset="released"` cosines below 0 are multiplied by 0.1 instead of cut, and SGRAF has the additions of its
+public code: biases, batch normalisation, and SAF's answer from a vector of unit length.
 """
 
 import math
@@ -26,7 +26,7 @@ from torch.nn import functional
 from ..errors import ItmlabError
 from .base import Model
 from .config import LateInteractionConfig
-from .encoded import Encoded, Mask, Parts, masked_mean
+from .encoded import Encoded, Mask, Parts, is_full, masked_mean
 
 TINY = 1e-8
 RELEASED_SLOPE = 0.1  # of cosines below 0, in the public code of SCAN and SGRAF
@@ -45,16 +45,21 @@ class ComparesParts(Model):
     def similarity(
         self, images: Encoded | Tensor, captions: Encoded | Tensor, *, chunk: int | None = None
     ) -> Float[Tensor, "image caption"]:
-        """The score of every image with every caption, at most `chunk` pairs at a time (None: what suits the machine).
+        """Return the score of every image with every caption, with gradients where the features have them.
 
-        With gradients where the features have them. Without a matcher pooled features are enough; with one they are an
-        ItmlabError.
+        Args:
+            images: encoded images; without a matcher their pooled features are enough.
+            captions: encoded captions, or their pooled features.
+            chunk: how many pairs are compared at a time; None chooses by the device.
+
+        Raises:
+            ItmlabError: a model with a matcher was given pooled features.
         """
         if self.matcher is None:
             return super().similarity(images, captions)
         if not (isinstance(images, Encoded) and isinstance(captions, Encoded)):
-            what = "this model compares parts, which pooled features do not have"
-            raise ItmlabError(what, remedy="give what encode_images and encode_captions return")
+            message = "this model compares parts, which pooled features do not have"
+            raise ItmlabError(message, remedy="give what encode_images and encode_captions return")
         device = images.local.device.type
         if chunk is None:
             chunk = self.matcher.pairs_at_once * (1 if device == "cpu" else 16)
@@ -62,7 +67,7 @@ class ComparesParts(Model):
             return all_pairs(self.matcher, images, captions, chunk=chunk)
 
     def with_whole(self, items: Encoded, side: Literal["of_images", "of_captions"]) -> Encoded:
-        """The items with what SGRAF makes of each one as a whole."""
+        """Return the items with SGRAF's global feature of each one."""
         attention = getattr(self.matcher, side, None)
         if attention is None:
             return items
@@ -71,10 +76,17 @@ class ComparesParts(Model):
 
 
 def all_pairs(block: Block, images: Encoded, captions: Encoded, *, chunk: int) -> Float[Tensor, "image caption"]:
-    """`block` over all pairs, at most `chunk` at a time, parts of like number together; gradients flow."""
+    """Score all pairs in blocks; gradients flow.
+
+    Args:
+        block: scores some images with some captions.
+        images: all images.
+        captions: all captions.
+        chunk: how many pairs are scored at a time, at most.
+    """
     tall = min(math.isqrt(chunk), len(images.mask))
     columns = list(_blocks(captions, chunk // max(tall, 1)))
-    scores = torch.zeros(len(images.mask), len(captions.mask), device=images.local.device)
+    scores = images.local.new_zeros(len(images.mask), len(captions.mask))
     for row_numbers, some_images in _blocks(images, tall):
         for column_numbers, some_captions in columns:
             scores[row_numbers[:, None], column_numbers] = block(some_images, some_captions)
@@ -82,21 +94,30 @@ def all_pairs(block: Block, images: Encoded, captions: Encoded, *, chunk: int) -
 
 
 def _blocks(items: Encoded, size: int) -> Iterator[tuple[Int[Tensor, "block"], Encoded]]:
-    """Items with like numbers of parts, their row numbers beside them, without the padding that none of them needs."""
-    for numbers in torch.argsort(items.mask.sum(dim=1), stable=True).split(max(size, 1)):
-        mask = items.mask[numbers]
-        used = mask.any(dim=0)
+    """Yield blocks of items with their row numbers.
+
+    On a CPU items with like numbers of parts come together, without columns that are padding in all of them. On a GPU
+    the order and the padding stay, because asking for either would wait for the device.
+    """
+    on_cpu = items.mask.device.type == "cpu"
+    order = torch.arange(len(items.mask), device=items.mask.device)
+    if on_cpu:
+        order = torch.argsort(items.mask.sum(dim=1), stable=True)
+    for numbers in order.split(max(size, 1)):
         part = items.take(numbers)
-        yield numbers, part._replace(local=part.local[:, used], mask=mask[:, used])
+        if on_cpu:
+            used = part.mask.any(dim=0)
+            part = part._replace(local=part.local[:, used], mask=part.mask[:, used])
+        yield numbers, part
 
 
 class Scan(nn.Module):
-    """S(I, T) of SCAN: how well each word (t2i) or region (i2t) is found in what it attends to on the other side.
+    """S(I, T) of SCAN: the similarity of each word (t2i) or region (i2t) with what it attends to on the other side.
 
-    There is nothing to learn in it. `pairs_at_once` is enough for quick matrix products and fits into a CPU's cache.
+    It has no weights. `pairs_at_once` is enough for quick matrix products and fits into a CPU's cache.
 
-    >>> same = Encoded(torch.ones(1, 2), torch.eye(2)[None], torch.ones(1, 2, dtype=torch.bool))
-    >>> Scan(LateInteractionConfig(aggregation="mean"))(same, same)  # each word is found in its own region
+    >>> items = Encoded(torch.ones(1, 2), torch.eye(2)[None], torch.ones(1, 2, dtype=torch.bool))
+    >>> Scan(LateInteractionConfig(aggregation="mean"))(items, items)  # each word attends to its own region
     tensor([[1.]])
     """
 
@@ -109,7 +130,7 @@ class Scan(nn.Module):
         self.slope = RELEASED_SLOPE if config.released else 0.0
 
     def forward(self, images: Encoded, captions: Encoded) -> Float[Tensor, "image caption"]:
-        """Scores of a block of images with a block of captions."""
+        """Return the scores of a block of images with a block of captions."""
         contexts, queries = (images, captions) if self.words_attend else (captions, images)
         parts = contexts.local, contexts.mask, queries.local
         cosines, weights = cross_attention(*parts, self.lambda_softmax, slope=self.slope)
@@ -121,7 +142,7 @@ class Scan(nn.Module):
     def pooled(
         self, relevance: Float[Tensor, "context query part"], mask: Bool[Tensor, "query part"]
     ) -> Float[Tensor, "context query"]:
-        """Log-sum-exp with λ₂, or the mean, over the parts of a query."""
+        """Return the log-sum-exp with λ₂, or the mean, over the parts of a query."""
         if self.aggregation == "mean":
             return (relevance * mask).sum(dim=-1) / mask.sum(dim=-1)
         return torch.logsumexp((relevance * self.lambda_lse).masked_fill(~mask, float("-inf")), -1) / self.lambda_lse
@@ -130,32 +151,37 @@ class Scan(nn.Module):
 def cross_attention(
     contexts: Parts, context_mask: Mask, queries: Parts, sharpness: float, *, slope: float = 0.0
 ) -> tuple[Pairs, Pairs]:
-    """Cosines of all parts, and α, by which a query part attends to the parts of a context; `sharpness` is λ₁.
+    """Return the cosines of all parts, and α, by which a query part attends to the parts of a context.
 
-    Parts are unit vectors, zero where they are padding. α sees cosines below 0 times `slope` (0 as in the paper).
+    Args:
+        contexts: unit vectors, zero at padding.
+        context_mask: false at padding.
+        queries: unit vectors, zero at padding.
+        sharpness: λ₁.
+        slope: the factor of cosines below 0 (0 in the paper).
 
     >>> regions, word = torch.tensor([[[1.0, 0.0], [0.0, 1.0]]]), torch.tensor([[[1.0, 0.0]]])
     >>> cross_attention(regions, torch.ones(1, 2, dtype=torch.bool), word, 9.0)[1].flatten()
     tensor([9.9988e-01, 1.2339e-04])
     """
     cosines = (contexts.flatten(0, 1) @ queries.flatten(0, 1).T).view(*contexts.shape[:2], *queries.shape[:2])
-    seen = functional.leaky_relu(cosines, slope) if slope else cosines.relu()
-    logits = functional.normalize(seen, dim=-1, eps=TINY) * sharpness
-    if not bool(context_mask.all()):
+    positive = functional.leaky_relu(cosines, slope) if slope else cosines.relu()
+    logits = functional.normalize(positive, dim=-1, eps=TINY) * sharpness
+    if not is_full(context_mask):
         logits = logits.masked_fill(~context_mask[:, :, None, None], float("-inf"))
     return cosines, softmax(logits, dim=1)
 
 
 def softmax(logits: Float[Tensor, "..."], dim: int) -> Float[Tensor, "..."]:
-    """Softmax, on a CPU several times as fast as the library's over an axis of a dozen."""
+    """Softmax; on a CPU several times as fast as the library's over an axis of a dozen."""
     exponentials = (logits - logits.detach().amax(dim, keepdim=True)).exp_()
     return exponentials / exponentials.sum(dim, keepdim=True)
 
 
 def attended_norms(contexts: Parts, weights: Pairs) -> Float[Tensor, "context query query_part"]:
-    """Lengths of the attended vectors a = Σ_i α_i v_i without making them: |a|² = αᵀ(V Vᵀ)α.
+    """Return the lengths of the attended vectors a = Σ_i α_i v_i without computing these: |a|² = αᵀ(V Vᵀ)α.
 
-    Parts are few and dimensions many, so this is what makes large similarities quick.
+    This is what makes large similarities quick, as parts are few and dimensions many.
     """
     flat = weights.flatten(2)
     squares = (torch.bmm(contexts @ contexts.transpose(1, 2), flat) * flat).sum(dim=1)
@@ -166,9 +192,9 @@ class Sgraf(nn.Module):
     """SGR, SAF or both, by `config.kind`.
 
     The score is the sigmoid of the last layer's answer, as in the released code, so that margins mean the same as for
-    cosines; of both, the mean. Attended vectors have unit length. No batch statistics over regions, so that an image
-    may have any number of them (but under the released preset). Features are shared by both; for the paper's ensemble
-    of two models trained apart, take `itmlab.train.ensemble` of a run of each.
+    cosines. With both it is their mean over shared features; for the paper's ensemble of two models trained separately,
+    take `itmlab.train.ensemble` of a run of each. Attended vectors have unit length. Only the released preset has
+    batch statistics over regions, so that otherwise an image may have any number of them.
     """
 
     pairs_at_once = 512
@@ -193,27 +219,27 @@ class Sgraf(nn.Module):
                     nn.init.zeros_(layer.bias)
 
     def forward(self, images: Encoded, captions: Encoded) -> Float[Tensor, "image caption"]:
-        """Scores of a block of images with a block of captions."""
+        """Return the scores of a block of images with a block of captions."""
         # s_0 = s(v̄, t̄; W_g) of the global features.
-        whole = functional.normalize(self.whole((images.whole[:, None] - captions.whole).square()), dim=-1)
-        nodes = torch.cat([whole.unsqueeze(2), self._parts(images, captions)], dim=2)
+        of_wholes = functional.normalize(self.whole((images.whole[:, None] - captions.whole).square()), dim=-1)
+        nodes = torch.cat([of_wholes.unsqueeze(2), self._parts(images, captions)], dim=2)
         mask = functional.pad(captions.mask, (1, 0), value=True).repeat(len(images.mask), 1)
         answers = [branch(nodes.flatten(0, 1), mask).sigmoid() for branch in self.branches]
         return torch.stack(answers).mean(dim=0).view(nodes.shape[:2])
 
     def _parts(self, images: Encoded, captions: Encoded) -> Float[Tensor, "image caption word similarity"]:
-        """s_j = s(a_j, t_j; W_l) of each word with what it attends to of the image."""
+        """Return s_j = s(a_j, t_j; W_l) of each word with its attended image vector."""
         _, weights = cross_attention(images.local, images.mask, captions.local, self.sharpness, slope=self.slope)
         weights = (weights / attended_norms(images.local, weights).unsqueeze(1)).flatten(2).transpose(1, 2)
         words = captions.local.flatten(0, 1)
-        # a − t in one product and squared in place: the largest tensor here is made once, not three times.
+        # a − t in one product, squared in place: the largest tensor is allocated once, not three times.
         differences = torch.baddbmm(words[None], weights, images.local, beta=-1).square_()
         likeness = functional.normalize(self.part(differences), dim=-1)
         return likeness.view(len(images.local), *captions.local.shape[:2], -1)
 
 
 class GlobalAttention(nn.Module):
-    """One vector for all parts: their sum weighted by attention whose query is their mean.
+    """One vector for all parts: their sum weighted by attention with their mean as the query.
 
     With `normalised`, the released code's for images, means and places (first region, second, …) are normalised over
     the batch.
@@ -228,6 +254,7 @@ class GlobalAttention(nn.Module):
             self.mean_norm, self.place_norm = nn.BatchNorm1d(config.dimension), PlaceNorm(config.region_count)
 
     def forward(self, local: Parts, mask: Mask) -> Float[Tensor, "n dimension"]:
+        """Return one unit vector per item."""
         mean, parts = self.mean(masked_mean(local, mask, mask)), self.part(local)
         if self.normalised:
             mean, parts = self.mean_norm(mean), self.place_norm(parts, mask)
@@ -238,7 +265,7 @@ class GlobalAttention(nn.Module):
 
 
 class PlaceNorm(nn.BatchNorm1d):
-    """Batch normalisation with a channel a place, as of (n, places, dimension); images may leave the last ones empty.
+    """Batch normalisation with a channel per place, of (n, places, dimension); the last places may be empty.
 
     >>> norm = PlaceNorm(3)
     >>> norm(torch.rand(4, 2, 8), torch.ones(4, 2, dtype=torch.bool)).shape
@@ -246,10 +273,11 @@ class PlaceNorm(nn.BatchNorm1d):
     """
 
     def forward(self, local: Parts, mask: Mask) -> Parts:
+        """Return the normalised places."""
         places = local.shape[1]
         if places > self.num_features:
-            what = f"an image has {places} regions, and the released batch normalisation {self.num_features} places"
-            raise ItmlabError(what, remedy="set region_count, or take preset='paper', which reads any number")
+            message = f"an image has {places} regions, and the released batch normalisation {self.num_features} places"
+            raise ItmlabError(message, remedy="set region_count, or take preset='paper', which reads any number")
         mean, spread = self.running_mean[:places], self.running_var[:places]
         if self.training:
             real = mask.unsqueeze(-1)
@@ -257,9 +285,10 @@ class PlaceNorm(nn.BatchNorm1d):
             mean = (local * real).sum(dim=(0, 2)) / count
             spread = ((local - mean[:, None]).square() * real).sum(dim=(0, 2)) / count
             with torch.no_grad():
-                seen, unbiased = mask.any(dim=0), spread * count / (count - 1).clamp_min(1)
-                for kept, now in ((self.running_mean, mean), (self.running_var, unbiased)):
-                    kept[:places] = torch.where(seen, kept[:places].lerp(now, self.momentum), kept[:places])
+                used, unbiased = mask.any(dim=0), spread * count / (count - 1).clamp_min(1)
+                for running, current in ((self.running_mean, mean), (self.running_var, unbiased)):
+                    updated = running[:places].lerp(current, self.momentum)
+                    running[:places] = torch.where(used, updated, running[:places])
         scaled = (local - mean[:, None]) * (spread + self.eps).rsqrt()[:, None]
         return scaled * self.weight[:places, None] + self.bias[:places, None]
 
@@ -271,13 +300,14 @@ class Reasoning(nn.Module):
         super().__init__()
         size, steps = config.similarity_dimension, config.reasoning_steps
         layers = [[nn.Linear(size, size, bias=config.released) for _ in range(steps)] for _ in range(3)]
-        self.inwards, self.outwards, self.update = (nn.ModuleList(one) for one in layers)
+        self.inwards, self.outwards, self.update = map(nn.ModuleList, layers)
         self.answer = nn.Linear(size, 1)
 
     def forward(self, nodes: Nodes, mask: Bool[Tensor, "pair node"]) -> Float[Tensor, "pair"]:
-        padding = None if bool(mask.all()) else ~mask[:, None, :]
+        """Return the logit of every pair."""
+        padding = None if is_full(mask) else ~mask[:, None, :]
         for step, update in enumerate(self.update, start=1):
-            asking = nodes[:, :1] if step == len(self.update) else nodes  # the last: only the global node's edges
+            asking = nodes[:, :1] if step == len(self.update) else nodes  # at last only the global node's edges
             inwards, outwards = self.inwards[step - 1], self.outwards[step - 1]
             if update.bias is None:  # s_pᵀ(W_inᵀ W_out)s_q needs one product a node instead of two.
                 edges = asking @ (inwards.weight.T @ outwards.weight) @ nodes.transpose(1, 2)
@@ -289,10 +319,10 @@ class Reasoning(nn.Module):
 
 
 class Filtration(nn.Module):
-    """SAF: the sum of a pair's likenesses by their own significance, β_p = σ(BN(w·s_p)) / Σ_q σ(BN(w·s_q)).
+    """SAF: the sum of a pair's likenesses weighted by their significance, β_p = σ(BN(w·s_p)) / Σ_q σ(BN(w·s_q)).
 
-    Without `batch_norm` a learnt scale and shift stand for BN, which in evaluation it is. The released code has BN, and
-    gives the sum unit length.
+    Without `batch_norm` a learnt scale and shift take the place of BN, as in evaluation. The released code has BN, and
+    scales the sum to unit length.
     """
 
     def __init__(self, config: LateInteractionConfig):
@@ -303,6 +333,7 @@ class Filtration(nn.Module):
         self.answer = nn.Linear(config.similarity_dimension, 1)
 
     def forward(self, nodes: Nodes, mask: Bool[Tensor, "pair node"]) -> Float[Tensor, "pair"]:
+        """Return the logit of every pair."""
         logits = self.significance(nodes).squeeze(-1)
         if self.norm is not None:  # statistics of real nodes only
             logits = logits.masked_scatter(mask, self.norm(logits[mask].unsqueeze(-1)))

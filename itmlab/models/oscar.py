@@ -1,16 +1,16 @@
-"""OSCAR as a dual encoder (ITContrast: Wu et al., 2023, Sec. 3.1; METHODS 4): one transformer, each side apart.
+"""OSCAR as a dual encoder (ITContrast: Wu et al., 2023, Sec. 3.1; METHODS 4): one transformer reads each side alone.
 
-The paper has one OSCAR transformer (Li et al., ECCV 2020) for text and image, whose global features are the means of
-the local ones. Read together, the caption would leak into the image's feature, so here both go through the same layers
-separately. A matcher of SGRAF above it compares what it makes of regions and of word pieces: "Ours (SGRAF)" of Tables
-1 and 2, "applying the OSCAR model to learn the feature embedding instead of bi-directional GRU and CNN" (Sec. 4.2).
+The paper has one OSCAR transformer (Li et al., ECCV 2020) for text and image, with global features that are the means
+of the local ones. If it read both together, the caption would leak into the image's feature, so here both go through
+the same layers separately. A matcher of SGRAF above it compares regions with word pieces: "Ours (SGRAF)" of Tables 1
+and 2, "applying the OSCAR model to learn the feature embedding instead of bi-directional GRU and CNN" (Sec. 4.2).
 """
 
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from ..components import parameters
 from .base import Changes, Model
@@ -29,7 +29,7 @@ class OscarDualEncoder(ComparesParts):
     """A single-stream transformer over the captions alone and over the images alone (ITContrast, Sec. 3.1).
 
     A global feature is the mean over word pieces, or over regions and tags, at length one. The heads that judge pairs
-    are left out. With a matcher, `local` have length one too.
+    are left out. With a matcher, the `local` features have length one too.
     """
 
     config_class = OscarDualEncoderConfig
@@ -42,7 +42,7 @@ class OscarDualEncoder(ComparesParts):
 
     @classmethod
     def converted(cls, saved: Model) -> "OscarDualEncoder":
-        """The transformer of a cross-encoder, such as a public OSCAR checkpoint's; its weights are copied."""
+        """Copy the transformer of a cross-encoder, such as a public OSCAR checkpoint's."""
         if not isinstance(saved, CrossEncoder):
             return super().converted(saved)
         model = cls(OscarDualEncoderConfig(**parameters(saved.config)), saved.tokenizer)
@@ -51,32 +51,28 @@ class OscarDualEncoder(ComparesParts):
         return model.train(saved.training)
 
     def as_cross_encoder(self) -> CrossEncoder:
-        """The transformer as one that reads both sides together, with fresh heads; its weights are copied."""
+        """Copy the transformer as one that reads both sides together, with fresh heads."""
         sizes = {item.name: getattr(self.config, item.name) for item in fields(CrossEncoderConfig)}
         model = CrossEncoder(CrossEncoderConfig(**sizes), self.tokenizer)
         model.load_state_dict(model.state_dict() | self.tower.state_dict())
         return model.train(self.training)
 
-    def word_embeddings(self) -> list[nn.Embedding]:
-        """What word vectors can fill."""
-        return [self.tower.text.words]
-
     def prepare_images(self, images: Sequence[Any], changes: Changes = None) -> dict[str, Tensor]:
-        """As `CrossEncoder.prepare_images`."""
+        """Return what `encode_images` takes, as `CrossEncoder.prepare_images` does."""
         return self.tower.prepare_images(images, changes)
 
     def encode_images(self, prepared: dict[str, Tensor]) -> Encoded:
-        """Features of prepared images; parts are tags, then regions or patches."""
+        """Return the features of prepared images; the parts are tags, then regions or patches."""
         features = images_apart(self.tower, self.tower.embed_regions(**prepared))
         return self.with_whole(self._units(features), "of_images")
 
     def encode_captions(self, tokens: dict[str, Tensor]) -> Encoded:
-        """Features of prepared captions."""
+        """Return the features of prepared captions."""
         features = captions_apart(self.tower, tokens)
         return self.with_whole(self._units(features), "of_captions")
 
     def _units(self, items: Encoded) -> Encoded:
-        """Parts as the matcher, if there is one, compares them; the frame of an empty caption stands for its words."""
+        """Scale parts to unit length for the matcher; the frame of an empty caption takes the place of its words."""
         if self.matcher is None:
             return items
         mask = items.mask.clone()
@@ -85,14 +81,24 @@ class OscarDualEncoder(ComparesParts):
 
 
 def images_apart(tower: CrossEncoder, parts: EmbeddedRegions) -> Encoded:
-    """Features of images that `tower.embed_regions` took; the pooled one is the mean of tags and regions or patches."""
+    """Encode images alone; the pooled feature is the mean of tags and regions or patches.
+
+    Args:
+        tower: the transformer.
+        parts: what its `embed_regions` returned.
+    """
     parts = tower.tagged(parts)
     local = tower.encoder(parts.values, parts.mask).float()
     return Encoded(unit(masked_mean(local, parts.mask, otherwise=parts.mask)), local, parts.mask)
 
 
 def captions_apart(tower: CrossEncoder, tokens: dict[str, Tensor]) -> Encoded:
-    """Features of captions that `tower.prepare_captions` took; the pooled one is the mean of their word pieces."""
+    """Encode captions alone; the pooled feature is the mean of their word pieces.
+
+    Args:
+        tower: the transformer.
+        tokens: what its `prepare_captions` returned.
+    """
     frame, words = tokens["attention_mask"].bool(), tokens["word_mask"]
     local = tower.encoder(tower.text(tokens["input_ids"]), frame).float()
     return Encoded(unit(masked_mean(local, words, otherwise=frame)), local, words)

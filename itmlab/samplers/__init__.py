@@ -1,4 +1,4 @@
-"""Which negative to take among those there are: tensors in, indices out."""
+"""Samplers choose a negative for each anchor: tensors in, indices out."""
 
 import lazy_loader as lazy
 

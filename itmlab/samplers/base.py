@@ -1,4 +1,4 @@
-"""The contract of every sampler, and the three steps that they share: who may be chosen, the best, a weighted draw."""
+"""The base class of samplers, and the steps that they share: usable candidates, the best one, a weighted draw."""
 
 import math
 from abc import ABC, abstractmethod
@@ -41,9 +41,9 @@ class Sampler(Component, ABC):
         generator: Generator,
         context: Context | None = None,
     ) -> Choice:
-        """The index of each anchor's negative, -1 where none is allowed.
+        """Return the index of each anchor's negative, -1 where none is allowed.
 
-        The choice itself is checked as well: on a CPU always, on an accelerator in a sampler's first calls.
+        The choice is checked: on a CPU always, on an accelerator in a sampler's first calls.
 
         Args:
             scores: similarity of every anchor with every candidate.
@@ -68,7 +68,7 @@ class Sampler(Component, ABC):
 
     @abstractmethod
     def choose(self, scores: Scores, positives: Mask, positive_scores: PerAnchor, *, generator: Generator) -> Choice:
-        """What a sampler is: the choice, for inputs whose shapes have been checked (at least one candidate)."""
+        """Choose, for inputs of checked shapes with at least one candidate; add a parameter `context` to receive it."""
 
 
 def check_shapes(scores: Scores, positives: Mask, positive_scores: PerAnchor) -> None:
@@ -100,7 +100,7 @@ def check_choice(choice: Choice, positives: Mask, name: str) -> None:
 
 
 def usable(scores: Scores, positives: Mask) -> Mask:
-    """The candidates an anchor may take: no positive, and -inf or NaN only where there is nothing else.
+    """Return the candidates that an anchor may take: no positive, and -inf or NaN only where there is nothing else.
 
     >>> usable(torch.tensor([[0.1, -math.inf, 0.9]]), torch.tensor([[False, False, True]]))
     tensor([[ True, False, False]])
@@ -111,9 +111,12 @@ def usable(scores: Scores, positives: Mask) -> Mask:
 
 
 def best(scores: Scores, among: Mask, rank: int = 0) -> Choice:
-    """The best-scoring candidate of each anchor among those marked, the lowest index of equals, -1 where none is.
+    """Return the best-scoring marked candidate of each anchor, the lowest index of equals; -1 where none is marked.
 
-    `rank` says how many stand before it; an anchor with no more than so many candidates has its last.
+    Args:
+        scores: similarity of anchors with candidates.
+        among: which candidates are considered.
+        rank: how many better candidates are passed over; an anchor with too few takes its last.
 
     >>> best(torch.tensor([[0.1, 0.9, 0.5], [0.3, 0.2, 0.4]]), torch.tensor([[True] * 3, [True, False, False]]), rank=1)
     tensor([2, 0])
@@ -128,11 +131,16 @@ def best(scores: Scores, among: Mask, rank: int = 0) -> Choice:
     return torch.where(masked.gather(1, index) == -math.inf, -1, index).squeeze(1)
 
 
-def draw(weights: Scores, *, generator: Generator) -> Choice:
-    """One index an anchor in proportion to its weights (finite, not negative); -1 where they are all 0.
+def draw(weights: Scores, *, generator: Generator, wanted: Bool[Tensor, "anchor"] | None = None) -> Choice:
+    """Draw one index per anchor in proportion to its weights (finite, not negative); -1 where they are all 0.
 
-    Inverse distribution function with a single uniform number an anchor, drawn on the generator's device: the choice
-    does not depend on how many columns of weight 0 there are, and a processor and a GPU given the same generator agree.
+    It inverts the distribution function at one uniform number per anchor, drawn on the generator's device. So the
+    choice does not depend on columns of weight 0, and a processor and a GPU given the same generator agree.
+
+    Args:
+        weights: the weights.
+        generator: the random numbers.
+        wanted: the anchors whose index is read; the choice of these is the same as from their rows alone.
 
     >>> draw(torch.tensor([[0.0, 2.0], [0.0, 0.0]]), generator=Generator())
     tensor([ 1, -1])
@@ -140,7 +148,10 @@ def draw(weights: Scores, *, generator: Generator) -> Choice:
     cumulative = weights.cumsum(dim=1, dtype=torch.float64)  # in single precision small weights vanish in long rows
     total = cumulative[:, -1]
     uniform = torch.rand(len(weights), dtype=torch.float64, generator=generator, device=generator.device)
-    target = uniform.to(weights.device) * total
+    uniform = uniform.to(weights.device)
+    if wanted is not None:
+        uniform = uniform[(wanted.cumsum(dim=0) - 1).clamp(min=0)]
+    target = uniform * total
     target = torch.minimum(target, torch.nextafter(total, torch.zeros_like(total)))  # a product may round up to total
     index = torch.searchsorted(cumulative, target[:, None], right=True).squeeze(1)
     return torch.where(total > 0, index, -1)

@@ -6,7 +6,7 @@ statistics that both stand on; the sampler. What the paper leaves open, and the 
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
 
 import torch
@@ -14,27 +14,32 @@ from jaxtyping import Bool, Float, Float64
 from torch import Generator, Tensor
 
 from ..errors import ItmlabError
+from ..fields import FROM_0, FROM_1, check, check_ranges
 from .base import Choice, Mask, PerAnchor, Sampler, Scores, best, draw, usable
 
 # The probability that an unannotated candidate matches, from its score alone (Eq. 6 to 9).
 
 Values = Float[Tensor, "*any"]  # scores, odds or probabilities of any shape
+Number = float | Float64[Tensor, ""]
 
 
 @dataclass(frozen=True)
 class Statistics:
-    """The normal distributions of match (positive) and non-match (negative) scores, μ⁺, σ⁺, μ⁻ and σ⁻ of Eq. 5."""
+    """The normal distributions of match (positive) and non-match (negative) scores: μ⁺, σ⁺, μ⁻ and σ⁻ of Eq. 5.
 
-    positive_mean: float
-    positive_std: float
-    negative_mean: float
-    negative_std: float
+    The values are numbers, or tensors without a dimension where they stay on a GPU.
+    """
+
+    positive_mean: Number
+    positive_std: Number
+    negative_mean: Number
+    negative_std: Number
 
 
 def posterior_as_printed(scores: Values, statistics: Statistics, *, prior: float = 1e-4) -> Values:
     """P(match | s) = p·N(s; μ⁺, σ⁺) / (p·N(s; μ⁺, σ⁺) + (1-p)·N(s; μ⁻, σ⁻)): Eq. 9, word for word.
 
-    To be read, and to test `posterior` by: far from both means the two densities underflow, and this is 0/0.
+    It is for reading, and for testing `posterior`: far from both means the two densities underflow, and this is 0/0.
     """
     match = prior * _normal(scores, statistics.positive_mean, statistics.positive_std)
     other = (1 - prior) * _normal(scores, statistics.negative_mean, statistics.negative_std)
@@ -47,14 +52,26 @@ def _normal(scores: Values, mean: float, std: float) -> Values:
 
 
 def posterior(scores: Values, statistics: Statistics, *, prior: float = 1e-4, monotone: bool = True) -> Values:
-    """Eq. 9 in log space, of scores of any shape; `prior` is p of Eq. 10, the share of matches among the unannotated.
+    """Eq. 9, computed in log space: the probability that a candidate with this score matches.
 
     Two normals of different deviations make it turn back in a tail: with σ⁺ < σ⁻ it falls again for scores far above
-    μ⁺, with σ⁺ > σ⁻ it rises again for scores far below μ⁻. With `monotone` it holds its value beyond the turning
-    point (`monotone_range`), and so never falls as the score rises; `monotone=False` is the paper's (METHODS 1.2).
-    ItmlabError: a prior outside (0, 1).
+    μ⁺, with σ⁺ > σ⁻ it rises again for scores far below μ⁻ (METHODS 1.2).
 
-    >>> [round(each, 4) for each in posterior(torch.tensor([0.3, 0.6, 0.9]), Statistics(0.6, 0.1, 0.3, 0.1)).tolist()]
+    Args:
+        scores: scores of any shape.
+        statistics: the distributions of the scores.
+        prior: p of Eq. 10, the share of matches among the candidates that are not annotated.
+        monotone: whether the posterior holds its value beyond the turning point (`monotone_range`), so that it never
+            falls as the score rises. False is the paper's equation.
+
+    Raises:
+        ItmlabError: the prior is not between 0 and 1.
+
+    References:
+        Li et al. (2023), FNE, Eqs. 5 to 10.
+
+    >>> probabilities = posterior(torch.tensor([0.3, 0.6, 0.9]), Statistics(0.6, 0.1, 0.3, 0.1))
+    >>> [round(probability, 4) for probability in probabilities.tolist()]
     [0.0, 0.0089, 0.9865]
     """
     return log_odds(scores, statistics, prior=prior, monotone=monotone).sigmoid_()
@@ -68,43 +85,42 @@ def log_odds(scores: Values, statistics: Statistics, *, prior: float = 1e-4, mon
     """log P/(1-P) of the posterior above, a parabola in s; bf16 and fp16 scores are computed in single precision."""
     if not 0 < prior < 1:
         raise ItmlabError(f"the prior of a match must lie between 0 and 1, not {prior}")
-    positive, negative = _stds(statistics)
-    lowest, highest = monotone_range(statistics) if monotone else (-math.inf, math.inf)
     precise = scores if scores.dtype.itemsize >= 4 else scores.float()
+    mean, std, other_mean, other_std = _tensors(statistics, scores.device)
+    lowest, highest = monotone_range(Statistics(mean, std, other_mean, other_std)) if monotone else (-FAR, FAR)
     # the difference of the two normals' exponents about μ⁻, constant + linear·t + square·t², t = s - μ⁻: no density is
-    # ever computed, so nothing underflows, and the work is done in place on one copy of what may be a large matrix
-    gap = statistics.positive_mean - statistics.negative_mean
-    constant = math.log(prior) - math.log1p(-prior) + math.log(negative / positive) - gap * gap / (2 * positive**2)
-    linear = gap / positive**2
-    square = (1 / negative**2 - 1 / positive**2) / 2
-    offset = precise.clamp(max(lowest, -FAR), min(highest, FAR)).sub_(statistics.negative_mean)
+    # ever computed, so nothing underflows, and the work is done in place on one copy of the matrix, which may be large
+    gap = mean - other_mean
+    prior_odds = math.log(prior) - math.log1p(-prior)
+    constant = prior_odds + (other_std / std).log() - gap * gap / (2 * std**2)
+    linear = gap / std**2
+    square = (1 / other_std**2 - 1 / std**2) / 2
+    offset = precise.clamp(-FAR, FAR).clamp_(lowest, highest).sub_(other_mean)
     return (offset * square).add_(linear).mul_(offset).add_(constant)
 
 
-def monotone_range(statistics: Statistics) -> tuple[float, float]:
-    """The scores between which the posterior does not fall, (-inf, inf) where it never does.
+def monotone_range(statistics: Statistics) -> tuple[Float64[Tensor, ""], Float64[Tensor, ""]]:
+    """The scores between which the posterior does not fall; infinite where it never does.
 
     The log odds are a parabola whose turning point is where (s-μ⁻)/σ⁻² = (s-μ⁺)/σ⁺². With μ⁺ > μ⁻ it lies above μ⁺
     when σ⁺ < σ⁻, where the rise ends, and below μ⁻ when σ⁺ > σ⁻, where it begins.
 
-    >>> monotone_range(Statistics(0.5, 0.125, 0.25, 0.25))
-    (-inf, 0.5833333333333334)
+    >>> [limit.item() for limit in monotone_range(Statistics(0.5, 0.125, 0.25, 0.25))]
+    [-inf, 0.5833333333333334]
     """
-    positive, negative = _stds(statistics)
-    gap = statistics.positive_mean - statistics.negative_mean
-    if positive == negative:  # a straight line; falling only when matches score lower than non-matches
-        return (-math.inf, math.inf) if gap >= 0 else (statistics.negative_mean, statistics.negative_mean)
-    # written as distances from the mean beyond which it lies, so that nothing cancels when the deviations are close
-    if positive < negative:
-        beyond = gap * positive**2 / ((negative - positive) * (negative + positive))
-        return -math.inf, statistics.positive_mean + beyond
-    beyond = gap * negative**2 / ((positive - negative) * (positive + negative))
-    return statistics.negative_mean - beyond, math.inf
+    mean, std, other_mean, other_std = _tensors(statistics)
+    gap, difference = mean - other_mean, (other_std - std) * (other_std + std)  # σ⁻² - σ⁺²; nothing cancels
+    lowest = torch.where(difference < 0, other_mean + gap * other_std**2 / difference, -math.inf)
+    highest = torch.where(difference > 0, mean + gap * std**2 / difference, math.inf)
+    falls = (difference == 0) & (gap < 0)  # a straight line, where matches score lower than non-matches
+    return torch.where(falls, other_mean, lowest), torch.where(falls, other_mean, highest)
 
 
-def _stds(statistics: Statistics) -> tuple[float, float]:
-    positive, negative = statistics.positive_std, statistics.negative_std
-    return max(positive, SMALLEST_DEVIATION), max(negative, SMALLEST_DEVIATION)
+def _tensors(statistics: Statistics, device: torch.device | None = None) -> list[Float64[Tensor, ""]]:
+    """μ⁺, σ⁺, μ⁻ and σ⁻ in double precision, the deviations above 0. Those of a GPU stay there."""
+    numbers = (getattr(statistics, field.name) for field in fields(statistics))
+    mean, std, other_mean, other_std = (torch.as_tensor(n, dtype=torch.float64, device=device) for n in numbers)
+    return [mean, std.clamp(min=SMALLEST_DEVIATION), other_mean, other_std.clamp(min=SMALLEST_DEVIATION)]
 
 
 # How often a candidate is drawn: rarely what may be a match, and rarely what is plainly none (Eq. 11 to 13).
@@ -134,14 +150,30 @@ def sampling_weights(
     preset: str = "paper",
     monotone: bool = True,
 ) -> Float[Tensor, "*anchor candidate"]:
-    """Eq. 13: exp(-P) for a candidate whose posterior P is at least the threshold λ, else exp(-a·(s - s⁺)²).
+    """The weights by which candidates are drawn: exp(-P) where the posterior P is at least λ, else exp(-a·(s - s⁺)²).
 
-    `sharpness` is a. The threshold is the preset's unless given; `preset="released"` is the public code's variant
-    (exp(-P/2), λ = 0.001, and 0 at or below μ⁺ - margin; METHODS 1.5). Of positives, masks and rows of zeros this knows
-    nothing. ItmlabError: another preset, a prior or threshold that is no probability.
+    The weights know nothing of positives and masks.
+
+    Args:
+        scores: similarity of anchors with candidates.
+        positive_scores: s⁺, similarity of each anchor with its match.
+        statistics: the distributions of the scores.
+        prior: p of Eq. 10.
+        threshold: λ; None takes the preset's.
+        sharpness: a of Eq. 12.
+        margin: how far below μ⁺ the released code still draws candidates.
+        preset: "paper", or "released" for the public code's variant: exp(-P/2), λ = 0.001, and weight 0 at or below
+            μ⁺ - margin (METHODS 1.5).
+        monotone: see `posterior`.
+
+    Raises:
+        ItmlabError: an unknown preset, or a prior or threshold that is not a probability.
+
+    References:
+        Li et al. (2023), FNE, Eqs. 11 to 13.
 
     >>> scores, statistics = torch.tensor([[0.2, 0.5, 0.9]]), Statistics(0.6, 0.1, 0.3, 0.1)
-    >>> [round(each, 3) for each in sampling_weights(scores, torch.tensor([0.6]), statistics)[0].tolist()]
+    >>> [round(weight, 3) for weight in sampling_weights(scores, torch.tensor([0.6]), statistics)[0].tolist()]
     [0.923, 0.995, 0.373]
     """
     chosen = PRESETS.get(preset)
@@ -151,9 +183,8 @@ def sampling_weights(
     if not 0 <= threshold <= 1:
         raise ItmlabError(f"the threshold λ is a probability, not {threshold}")
     odds = log_odds(scores, statistics, prior=prior, monotone=monotone)
-    suspect = (
-        odds >= torch.tensor(threshold, dtype=torch.float64).logit().item()
-    )  # as P ≥ λ, but where P is rounded to 1 the odds still tell scores apart
+    # as P ≥ λ, but where P is rounded to 1 the odds still tell scores apart
+    suspect = odds >= torch.tensor(threshold, dtype=torch.float64).logit().item()
     easy = (scores.to(odds.dtype) - positive_scores.to(odds.dtype)[..., None]).square_().mul_(-sharpness)
     weights = torch.where(suspect, odds.sigmoid_().mul_(-chosen.steepness), easy).exp_()
     if chosen.cut:
@@ -161,64 +192,63 @@ def sampling_weights(
     return weights
 
 
-# The statistics: which scores of a batch count, and their running mean and deviation.
+# The statistics: which scores of a batch count, and their running mean and deviation. Nothing here is read by the
+# processor while a run trains on a GPU, as every look at a number would wait for all the work before it.
 
 
-def trusted_scores(
+def trusted_pairs(
     scores: Float[Tensor, "pair pair"], positives: Bool[Tensor, "pair pair"]
-) -> tuple[Float[Tensor, "trusted"], Float[Tensor, "side trusted"]]:
-    """The pairs of a batch that are mutually best, and the hardest negative of their row's and their column's side.
+) -> tuple[Bool[Tensor, "pair"], Float[Tensor, "pair"], Float[Tensor, "side pair"]]:
+    """Which pairs of a batch are mutually best, the score of each pair, and the hardest negative of its two sides.
 
-    Row i and column i are of pair i, which is mutually best when it scores above every non-match of both (last lines
-    before Eq. 6); other captions of the same image are no non-matches. A pair whose row or column has no negative, and
-    scores that are not finite, count for nothing.
+    Row i and column i are of pair i. It is mutually best when it scores above every non-match of both (last lines
+    before Eq. 6). Other captions of the same image do not count as non-matches. A pair is not trusted if its row or
+    column has no negative, or if one of its scores is not finite.
 
-    >>> trusted_scores(torch.tensor([[0.9, 0.2], [0.4, 0.3]]), torch.eye(2).bool())
-    (tensor([0.9000]), tensor([[0.2000],
-            [0.4000]]))
+    >>> trusted_pairs(torch.tensor([[0.9, 0.2], [0.4, 0.3]]), torch.eye(2).bool())[0]
+    tensor([ True, False])
     """
-    negatives, own = scores.masked_fill(positives, -math.inf), scores.diagonal()
+    negatives, pair_scores = scores.masked_fill(positives, -math.inf), scores.diagonal()
     hardest = torch.stack([negatives.amax(dim=1), negatives.amax(dim=0)])
-    trusted = positives.diagonal() & own.isfinite() & (hardest.isfinite() & (own > hardest)).all(dim=0)
-    return own[trusted], hardest[:, trusted]
+    trusted = positives.diagonal() & pair_scores.isfinite() & (hardest.isfinite() & (pair_scores > hardest)).all(dim=0)
+    return trusted, pair_scores, hardest
 
 
 class RunningMoments:
-    """Count, mean and deviation of all that was added, merged batch by batch without losing digits.
+    """Count, mean and deviation of all values that were added, merged batch by batch without losing digits.
 
     The sum of squared differences is kept about the mean and merged pairwise (Chan, Golub & LeVeque 1983) in double
-    precision: a sum of squares would cancel for scores whose deviation is small beside their mean.
+    precision: a sum of squares would cancel for scores whose deviation is small beside their mean. The numbers stay on
+    the device of the values; reading `count`, `mean` or `std` waits for it.
+
+    Attributes:
+        state: count, mean and sum of squared differences, as a checkpoint holds them.
     """
 
-    def __init__(self) -> None:
-        self.count, self.mean, self.squares = 0, 0.0, 0.0
+    def __init__(self, state: Float64[Tensor, "3"] | None = None) -> None:
+        self.state = torch.zeros(3, dtype=torch.float64) if state is None else state.clone()
 
-    @property
-    def std(self) -> float:
-        """The population deviation, 0 before anything was added."""
-        return math.sqrt(self.squares / self.count) if self.count else 0.0
+    def tensors(self, device: torch.device) -> list[Float64[Tensor, ""]]:
+        """Count, mean and population deviation on a device, without reading them."""
+        self.state = self.state.to(device)
+        count, mean, squares = self.state.unbind()
+        return [count, mean, (squares / count.clamp(min=1)).sqrt()]
 
-    def add(self, values: Float[Tensor, "value"]) -> None:
-        """Merges the values of one batch; there may be none."""
-        if not (count := values.numel()):
-            return
-        values = values.detach().cpu().double()
-        mean = values.mean().item()
-        squares = (values - mean).square_().sum().item()
-        together = self.count + count
-        difference = mean - self.mean
-        self.mean += difference * count / together
-        self.squares += squares + difference * difference * self.count * count / together
-        self.count = together
+    def add(self, values: Float[Tensor, "*value"], counted: Bool[Tensor, "*value"]) -> None:
+        """Merge those values of a batch that are `counted`; there may be none."""
+        values = values.detach().double()
+        count, mean, squares = self.state.to(values.device).unbind()
+        new_count = counted.sum()
+        new_mean = values.masked_fill(~counted, 0).sum() / new_count.clamp(min=1)
+        new_squares = (values - new_mean).masked_fill_(~counted, 0).square_().sum()
+        together, difference = count + new_count, new_mean - mean
+        share = new_count / together.clamp(min=1)
+        squares = squares + new_squares + difference * difference * count * share
+        self.state = torch.stack([together, mean + difference * share, squares])
 
-    def to_tensor(self) -> Float64[Tensor, "3"]:
-        """The moments as a checkpoint holds them."""
-        return torch.tensor([self.count, self.mean, self.squares], dtype=torch.float64)
-
-    def from_tensor(self, moments: Float64[Tensor, "3"]) -> None:
-        """Takes back what `to_tensor` gave."""
-        count, self.mean, self.squares = moments.tolist()
-        self.count = int(count)
+    count = property(lambda self: int(self.state[0]), doc="How many values were added.")
+    mean = property(lambda self: self.state[1].item(), doc="Their mean.")
+    std = property(lambda self: self.tensors(self.state.device)[2].item(), doc="Their population deviation.")
 
 
 TRIES = 16  # weights of the paper accept three of four candidates: one anchor in billions needs more
@@ -265,64 +295,68 @@ class FalseNegativeEliminating(Sampler):
     minimum_positives: int = 200
 
     def __post_init__(self) -> None:
-        if not 0 < self.prior < 1:
-            raise ItmlabError(f"FNE's prior must lie between 0 and 1, not {self.prior}")
-        if self.threshold is not None and not 0 <= self.threshold <= 1:
-            raise ItmlabError(f"FNE's threshold λ must lie between 0 and 1, not {self.threshold}")
-        if not self.sharpness >= 0:
-            raise ItmlabError(f"FNE's sharpness must not be negative, but is {self.sharpness}")
-        if self.preset not in PRESETS:
-            raise ItmlabError(f"no preset {self.preset!r} of FNE", remedy=f"choose one of {', '.join(PRESETS)}")
-        if self.negatives not in ("hardest", "all"):
-            raise ItmlabError(f"no negatives {self.negatives!r} of FNE", remedy="choose one of hardest, all")
-        if self.minimum_positives < 1:
-            raise ItmlabError(f"FNE needs at least 1 positive before it samples, not {self.minimum_positives}")
-        self.positive_moments = RunningMoments()
-        self.negative_moments = RunningMoments()
+        between, probability = (lambda p: 0 < p < 1, "between 0 and 1"), (lambda p: 0 <= p <= 1, "0 to 1")
+        check_ranges(self, "fne", prior=between, threshold=probability, sharpness=FROM_0, minimum_positives=FROM_1)
+        check(self.preset in PRESETS, "fne.preset", self.preset, " or ".join(PRESETS))
+        check(self.negatives in ("hardest", "all"), "fne.negatives", self.negatives, "hardest or all")
+        self.start_epoch(0)
+
+    def start_epoch(self, epoch: int) -> None:
+        """Forget the statistics: those of an earlier, weaker model would misplace the posterior."""
+        self.positive_moments, self.negative_moments = RunningMoments(), RunningMoments()
 
     @property
     def ready(self) -> bool:
         """Whether enough trusted pairs have been seen in this epoch for the posterior to be used."""
-        return self.positive_moments.count >= self.minimum_positives and self.negative_moments.count > 0
+        return bool(self.running(self.positive_moments.state.device)[1])
 
     @property
     def statistics(self) -> Statistics:
-        """The means and deviations gathered so far in this epoch."""
+        """The means and deviations gathered so far in this epoch, as numbers."""
         positive, negative = self.positive_moments, self.negative_moments
         return Statistics(positive.mean, positive.std, negative.mean, negative.std)
 
-    def start_epoch(self, epoch: int) -> None:
-        """Forgets the statistics: those of an earlier, weaker model would misplace the posterior."""
-        self.positive_moments, self.negative_moments = RunningMoments(), RunningMoments()
+    def running(self, device: torch.device) -> tuple[Statistics, Bool[Tensor, ""]]:
+        """`statistics` and `ready` as tensors on a device, without waiting for it."""
+        count, mean, std = self.positive_moments.tensors(device)
+        other_count, other_mean, other_std = self.negative_moments.tensors(device)
+        return Statistics(mean, std, other_mean, other_std), (count >= self.minimum_positives) & (other_count > 0)
 
     def observe(self, scores: Scores, positives: Mask) -> None:
-        """Adds one batch's own scores, row i and column i of pair i, once for both directions.
+        """Add one batch's own scores, row i and column i of pair i, once for both directions.
 
         A pair counts once, however many captions of its image are in the batch.
         """
         if scores.numel() == 0:
             return
-        scores, positives = scores.detach().cpu(), positives.cpu()  # small: a GPU is waited for here, and no more
-        matched, hardest = trusted_scores(scores, positives)
-        self.positive_moments.add(matched)
-        for side in hardest if self.negatives == "hardest" else (scores[~positives & scores.isfinite()],):
-            self.negative_moments.add(side)
+        scores = scores.detach()
+        trusted, pair_scores, hardest = trusted_pairs(scores, positives)
+        self.positive_moments.add(pair_scores, trusted)
+        if self.negatives == "hardest":
+            self.negative_moments.add(hardest, trusted.expand_as(hardest))
+        else:
+            self.negative_moments.add(scores, ~positives & scores.isfinite())
 
     def choose(self, scores: Scores, positives: Mask, positive_scores: PerAnchor, *, generator: Generator) -> Choice:
-        if not self.ready:
+        statistics, ready = self.running(scores.device)
+        can_look = may_be_read(scores)  # what a processor need not compute is left out; a GPU computes it all
+        if can_look and not ready:
             return best(scores, usable(scores, positives))
-        chosen = self._by_rejection(scores, positives, positive_scores, generator)
-        rest = (chosen < 0).nonzero().squeeze(1)
-        if len(rest):
-            scores, positives = scores[rest], positives[rest]
-            drawn = draw(self._weights(scores, positives, positive_scores[rest]), generator=generator)
-            if (drawn < 0).any():
-                drawn = torch.where(drawn < 0, best(scores, usable(scores, positives)), drawn)
-            chosen[rest] = drawn
-        return chosen
+        chosen = self._by_rejection(scores, positives, positive_scores, statistics, generator)
+        undecided = chosen < 0
+        if can_look and not undecided.any():
+            return chosen
+        rows = undecided.nonzero().squeeze(1) if can_look else slice(None)
+        weights = self._weights(scores[rows], positives[rows], positive_scores[rows], statistics)
+        drawn = draw(weights, generator=generator, wanted=None if can_look else undecided)
+        hardest = best(scores[rows], usable(scores[rows], positives[rows]))
+        drawn = torch.where(drawn < 0, hardest, drawn)
+        if can_look:
+            return chosen.index_copy(0, rows, drawn)
+        return torch.where(ready, torch.where(undecided, drawn, chosen), hardest)
 
     def _by_rejection(
-        self, scores: Scores, positives: Mask, positive_scores: PerAnchor, generator: Generator
+        self, scores: Scores, positives: Mask, positive_scores: PerAnchor, statistics: Statistics, generator: Generator
     ) -> Choice:
         """The first of some random candidates that is kept with its weight as probability, -1 where none is.
 
@@ -333,30 +367,30 @@ class FalseNegativeEliminating(Sampler):
         shape, device = (len(scores), TRIES), generator.device
         tries = torch.randint(scores.shape[1], shape, generator=generator, device=device).to(scores.device)
         luck = torch.rand(shape, generator=generator, device=device).to(scores.device)
-        kept = luck < self._weights(scores.gather(1, tries), positives.gather(1, tries), positive_scores)
-        first = kept.to(torch.uint8).argmax(dim=1, keepdim=True)
-        return tries.gather(1, first).squeeze(1).masked_fill_(~kept.any(dim=1), -1)
-
-    def _weights(self, scores: Scores, positives: Mask, positive_scores: PerAnchor) -> Scores:
-        """Eq. 13 with 0 for what may not be drawn, and where a NaN made no weight."""
-        weights = sampling_weights(
-            scores,
-            positive_scores,
-            self.statistics,
-            prior=self.prior,
-            threshold=self.threshold,
-            sharpness=self.sharpness,
-            margin=self.margin,
-            preset=self.preset,
-            monotone=self.monotone,
+        accepted = luck < self._weights(
+            scores.gather(1, tries), positives.gather(1, tries), positive_scores, statistics
         )
+        first = accepted.to(torch.uint8).argmax(dim=1, keepdim=True)
+        return tries.gather(1, first).squeeze(1).masked_fill_(~accepted.any(dim=1), -1)
+
+    def _weights(self, scores: Scores, positives: Mask, positive_scores: PerAnchor, statistics: Statistics) -> Scores:
+        """Eq. 13 with 0 for what may not be drawn, and where a NaN made no weight."""
+        names = ("prior", "threshold", "sharpness", "margin", "preset", "monotone")
+        options = {name: getattr(self, name) for name in names}
+        weights = sampling_weights(scores, positive_scores, statistics, **options)
         return torch.where((weights > 0) & (scores > -math.inf) & ~positives, weights, 0)
 
     def state_dict(self) -> dict[str, Tensor]:
-        return {"positive": self.positive_moments.to_tensor(), "negative": self.negative_moments.to_tensor()}
+        return {"positive": self.positive_moments.state, "negative": self.negative_moments.state}
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
         if set(state) != {"positive", "negative"} or any(value.shape != (3,) for value in state.values()):
-            raise ItmlabError("this is no state of FNE's statistics", remedy="resume with the recipe that wrote it")
-        self.positive_moments.from_tensor(state["positive"])
-        self.negative_moments.from_tensor(state["negative"])
+            raise ItmlabError("not a state of FNE's statistics", remedy="resume with the recipe that wrote it")
+        self.positive_moments, self.negative_moments = (
+            RunningMoments(state[side]) for side in ("positive", "negative")
+        )
+
+
+def may_be_read(values: Tensor) -> bool:
+    """Whether the processor can look at values without waiting for another device."""
+    return values.device.type == "cpu"

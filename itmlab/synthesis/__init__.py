@@ -9,6 +9,6 @@ _NAMES = {  # file -> what it is known for, imported when first asked for
     "refill": "MaskedRefill",
     "rules": "RuleSwaps",
     "synhnc": "FeatureNegatives SynHNC Synthesiser",
-    "tags": "Retrieved FilteredTopM",
+    "tags": "FilteredTopM",
 }
 __getattr__, __dir__, __all__ = lazy.attach(__name__, submod_attrs={file: n.split() for file, n in _NAMES.items()})

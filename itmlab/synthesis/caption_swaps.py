@@ -24,14 +24,14 @@ GREATER: Swaps = {word: script[at + 1 : at + 4] for script in SCRIPTS for at, wo
 WORDS = {name: word_set(words) for name, words in TABLES["words"].items()}
 VAGUE, BESIDE, TIED, SOME = (WORDS[name] for name in ("vague", "beside", "tied", "some"))
 FEMALE, MALE = (WORDS[sex] | {word for word in PERSONS if noun_lemma(word) in WORDS[sex]} for sex in ("female", "male"))
-SENSE = 0.6  # of what a word was met for in any of the kinds, the least share of the one sense that it is taken for
+SENSE = 0.6  # the least share of a word's sense among all its senses that belong to one of the kinds
 RARE = 0.2  # of all that it was met for, the least share
 IMAGES = 3  # in the captions of so many images a word must stand to take another's place
 TOGETHER = 0.04  # two words said of one image in different captions this often may mean the same
 
 
 class Kinds:
-    """The kind of each noun, by the most frequent of its senses that has one, and which nouns exclude each other."""
+    """The kind of each noun, by its most frequent sense that has one, and which nouns exclude each other."""
 
     def __init__(self, nouns: Nouns, kinds: str = TABLES["words"]["kinds"]):
         self.nouns = nouns
@@ -42,7 +42,7 @@ class Kinds:
         self.sense, self.all_above = cache(self._sense), cache(self._all_above)
 
     def _sense(self, noun: str) -> int | None:
-        """The synset that a noun stands for; None if none has a kind, or if it could be more than one."""
+        """Return the synset of a noun; None if none has a kind, or if several are likely."""
         senses = [(synset.offset, count + 0.5) for synset, count in self.nouns.senses(noun)]
         visible = [sense for sense in senses if self.top(sense[0])]
         if not visible or noun in VAGUE:
@@ -54,20 +54,20 @@ class Kinds:
         return best if shares[0] >= SENSE and shares[1] >= RARE else None
 
     def _all_above(self, noun: str) -> frozenset[int]:
-        """The synsets of all senses of a noun, and all above them."""
+        """Return the synsets of all senses of a noun, and all above them."""
         return frozenset().union(*(self.nouns.above(synset.offset) for synset, _ in self.nouns.senses(noun)))
 
     def top(self, offset: int) -> int | None:
-        """The kind above a synset."""
+        """Return the kind above a synset."""
         return next((above for above in self.nouns.above(offset) if above in self.tops and above != offset), None)
 
     def exclude(self, noun: str, other: str) -> bool:
-        """Whether two nouns are of one kind, and neither is the other, above it, or a synonym."""
-        mine, theirs = self.sense(noun), self.sense(other)
-        if mine is None or theirs is None or self.top(mine) != self.top(theirs):
+        """Return whether two nouns are of one kind, and neither is above the other or a synonym of it."""
+        mine, other_sense = self.sense(noun), self.sense(other)
+        if mine is None or other_sense is None or self.top(mine) != self.top(other_sense):
             return False
-        synonyms = self.nouns.synset(mine).words & self.nouns.synset(theirs).words
-        return not (synonyms or mine in self.all_above(other) or theirs in self.all_above(noun))
+        synonyms = self.nouns.synset(mine).words & self.nouns.synset(other_sense).words
+        return not (synonyms or mine in self.all_above(other) or other_sense in self.all_above(noun))
 
 
 class CaptionLexicon:
@@ -92,7 +92,7 @@ class CaptionLexicon:
                     noun = noun_lemma(word)
                     forms[noun, thing.plural or word != noun][word] += 1
                     self.captions[noun][image].add(caption)
-        usual = [noun for noun, found in self.captions.items() if len(found) >= IMAGES and noun not in BESIDE]
+        usual = [noun for noun, images in self.captions.items() if len(images) >= IMAGES and noun not in BESIDE]
         known = sorted(noun for noun in usual if kinds.sense(noun) is not None)
         self.nouns: dict[str, tuple[str, ...]] = {word: (other,) for word, other in PERSONS.items()}
         self.implied: dict[str, frozenset[str]] = dict.fromkeys(FEMALE, FEMALE) | dict.fromkeys(MALE, MALE)
@@ -108,7 +108,8 @@ class CaptionLexicon:
                 self.implied[word] = self.implied.get(word, frozenset()) | implied | both_numbers
 
     def are_apart(self, noun: str, other: str) -> bool:
-        """Whether there are hardly any images of which one caption says the one noun and another the other."""
-        mine, theirs = self.captions[noun], self.captions[other]
-        both = sum(bool(mine[at] - theirs[at] and theirs[at] - mine[at]) for at in mine.keys() & theirs.keys())
-        return both <= TOGETHER * min(len(mine), len(theirs))
+        """Whether two nouns seldom stand in different captions of the same image."""
+        first, second = self.captions[noun], self.captions[other]
+        common = first.keys() & second.keys()
+        both = sum(bool(first[image] - second[image] and second[image] - first[image]) for image in common)
+        return both <= TOGETHER * min(len(first), len(second))

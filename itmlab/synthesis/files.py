@@ -1,9 +1,10 @@
-"""Negatives as a file of JSON lines: a row for each negative, beside the caption that it was made of.
+"""Negatives as a file of JSON lines: a row for each negative, with the caption that it was made from.
 
 `datasets.Dataset.from_json(path)` reads the same file as a table, for everything that itmlab does not do with it.
 """
 
 import json
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,8 +35,12 @@ PLACES = ("spans", "source", "replacement", "kind")  # with an entry for each ch
 MARK = '"negative"'  # stands in every row, so in the beginning of every file that itmlab wrote
 
 
+class UnmatchedNegatives(UserWarning):
+    """Some captions of a file of negatives are not in the data set that uses it."""
+
+
 class Origin(NamedTuple):
-    """The caption that negatives were made of, and the id of its image."""
+    """A caption that negatives were made from, and the id of its image."""
 
     image_id: str
     caption: str
@@ -43,7 +48,13 @@ class Origin(NamedTuple):
 
 @dataclass(frozen=True)
 class NegativeFile:
-    """The negatives in a file by caption id, and what each of these captions was."""
+    """The negatives in a file.
+
+    Attributes:
+        path: the file.
+        negatives: the negatives by caption id.
+        origins: each caption and its image, by caption id.
+    """
 
     path: Path
     negatives: dict[str, list[Negative]]
@@ -57,7 +68,9 @@ class NegativeFile:
         return f"{self.path}: {len(self)} negatives of {len(self.negatives)} captions"
 
     def of(self, data: CaptionSet) -> list[list[Negative]]:
-        """The negatives of each caption of `data`, numbered as there; empty where the file has none.
+        """Return the negatives of each caption of a data set, numbered as there; empty where the file has none.
+
+        A warning says how many captions matched if some are not in `data`.
 
         Raises:
             ItmlabError: a caption of the file has another text or image in `data`, or no caption of the file is there.
@@ -67,25 +80,32 @@ class NegativeFile:
         for number, (caption_id, caption, image) in enumerate(captions):
             origin = Origin(data.image_ids[image], caption)
             if self.origins.get(caption_id, origin) != origin:
-                what = f"the caption {one_line(repr(caption_id), 60)} differs from that of {data.name}"
-                raise ItmlabError(what, where=str(self.path), remedy="make the negatives of this data set")
+                message = f"the caption {one_line(repr(caption_id), 60)} differs from that of {data.name}"
+                raise ItmlabError(message, where=str(self.path), remedy="make the negatives of this data set")
             rows.append([negative.of(image, number) for negative in self.negatives.get(caption_id, [])])
         if not any(rows):
             remedy = "check that the caption ids are those of this data set"
             raise ItmlabError(f"no negative belongs to a caption of {data.name}", where=str(self.path), remedy=remedy)
+        matched = len(self.negatives.keys() & set(data.caption_ids))
+        if matched < len(self.negatives):
+            message = f"{matched} of {len(self.negatives)} captions of {self.path} are in {data.name}"
+            warnings.warn(f"{message}; the others are unused", UnmatchedNegatives, stacklevel=2)
         return rows
 
 
 def write_negatives(
     path: str | Path, data: CaptionSet, negatives: Iterable[Negative], *, made_by: str = "", force: bool = False
 ) -> NegativeFile:
-    """Write negatives of captions of `data`, which are numbered as there, and return what the file holds.
+    """Write negatives of captions of a data set, and return the file's content.
 
     Copies of the caption, duplicates and sentences without a word are left out. The file appears under its name when
     it is complete.
 
     Args:
-        made_by: how the negatives were made, in words; stands in every row.
+        path: the file.
+        data: the data set that the negatives are numbered by.
+        negatives: the negatives.
+        made_by: how the negatives were made; a column of every row.
         force: overwrite a file that itmlab did not write.
 
     Raises:
@@ -105,13 +125,13 @@ def write_negatives(
 
 
 def rows_of(data: CaptionSet, negatives: Iterable[Negative], *, made_by: str = "") -> Iterator[Row]:
-    """The rows of a file of these negatives; also what `datasets.Dataset.from_list` takes."""
-    seen: set[tuple[int, str]] = set()
+    """Yield the rows of a file of these negatives, which `datasets.Dataset.from_list` takes as well."""
+    written: set[tuple[int, str]] = set()
     for negative in negatives:
         caption, key = data.captions[negative.caption], (negative.caption, negative.sentence)
-        if key in seen or negative.sentence == caption or wrong_caption(negative.sentence):
+        if key in written or negative.sentence == caption or wrong_caption(negative.sentence):
             continue
-        seen.add(key)
+        written.add(key)
         ids = data.caption_ids[negative.caption], data.image_ids[negative.image]
         row = dict(zip(REQUIRED, (*ids, caption, negative.sentence), strict=True))
         row |= {name: getattr(negative, name) for name in OPTIONAL}
@@ -123,10 +143,11 @@ def rows_of(data: CaptionSet, negatives: Iterable[Negative], *, made_by: str = "
 
 
 def read_negatives(path: str | Path) -> NegativeFile:
-    """The negatives in a file that `write_negatives` wrote, or anybody's with at least the columns `REQUIRED`.
+    """Read a file that `write_negatives` wrote, or another one with at least the columns `REQUIRED`.
 
     Raises:
         FaultyData: all faults at once, with the line of each.
+        ItmlabError: the file has no negatives.
     """
     path = Path(path)
     faults = Faults("negatives", source=str(path))

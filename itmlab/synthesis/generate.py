@@ -1,4 +1,4 @@
-"""The negatives of all captions of a set, from any generator, with scores, perplexities and labels filled in."""
+"""Negatives of all captions of a data set, from any generator, with scores, perplexities and labels."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -31,13 +31,16 @@ def generate_negatives(
 ) -> Iterator[Negative]:
     """Yield the negatives that `generate(captions, graphs, image_captions, *, generator)` makes of every caption.
 
-    Random numbers depend on `seed` and the position of a batch only.
-
     Args:
+        data: the data set.
+        generate: the generator; it is called with a batch of captions at a time.
+        seed: of the random numbers, which depend on it and on the position of a batch only.
+        batch: how many captions are passed at a time.
         conditioned: pass `numbers=` as well, the captions' positions in `data`, to a generator that looks at images.
         score: match of images and sentences, asked for negatives without a score.
         fluency: perplexity of sentences, asked for negatives without one.
-        truth: label each negative by the data set's world, where it has one.
+        truth: label each negative by the data set's world, if it has one.
+        progress: show a progress bar.
     """
     for start in tqdm(range(0, len(data.captions), batch), desc="negatives", unit="batch", disable=not progress):
         numbers = range(start, min(start + batch, len(data.captions)))
@@ -53,7 +56,9 @@ def generate_negatives(
             if wrong_caption(negative.sentence) is None
         ]
         if score is not None:
-            negatives = _filled(negatives, "score", lambda some: score([one.image for one in some], _sentences(some)))
+            negatives = _filled(
+                negatives, "score", lambda some: score([empty.image for empty in some], _sentences(some))
+            )
         if fluency is not None:
             negatives = _filled(negatives, "fluency", lambda some: fluency(_sentences(some)))
         if truth and data.world is not None:

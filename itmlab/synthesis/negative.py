@@ -27,13 +27,20 @@ class UnreadNegatives(UserWarning):
 
 @dataclass(frozen=True)
 class Negative:
-    """A synthetic negative sentence of one caption of one image, by their numbers (-1: not numbered yet).
+    """A synthetic negative sentence of one caption of one image.
 
-    `spans` are the changed places in the order of the sentence, as tokens of the new sentence; place p said `source[p]`
-    and says `replacement[p]` now, and is a phrase of `kind[p]` (object, attribute, relation, word, or number).
-    `score` is a model's match with the image, `fluency` a perplexity, `truth` the world's label of the new sentence
-    (false: truly negative): each None where it was not asked or is not known. `masked` are the places of the caption's
-    word pieces that a model was asked to refill, changed or not.
+    Args:
+        sentence: the new sentence.
+        image: the number of the image; -1 if it is not known yet.
+        caption: the number of the caption; -1 if it is not known yet.
+        spans: the changed places in the order of the sentence, as tokens of the new sentence.
+        source: the caption's words at each changed place.
+        replacement: the new words at each changed place.
+        kind: the kind of phrase at each changed place: object, attribute, relation, word or number.
+        score: a model's match with the image.
+        fluency: a perplexity.
+        truth: the world's label of the new sentence (False: truly negative).
+        masked: the caption's word pieces that a model was asked to refill, changed or not.
     """
 
     sentence: str
@@ -49,7 +56,7 @@ class Negative:
     masked: tuple[int, ...] = field(default=(), compare=False, repr=False)
 
     def of(self, image: int, caption: int) -> "Negative":
-        """The same for this image and caption."""
+        """Return the same negative for this image and caption."""
         return replace(self, image=image, caption=caption)
 
 
@@ -114,13 +121,14 @@ class OneByOne:
         """The negatives of each caption."""
         rows = zip(captions, graphs, image_captions, own_generators(len(captions), generator), strict=True)
         return [
-            list(self.generate([caption], [graph], [others], generator=own)[0]) for caption, graph, others, own in rows
+            list(self.generate([caption], [graph], [others], generator=draws)[0])
+            for caption, graph, others, draws in rows
         ]
 
 
 @dataclass(frozen=True)
 class Change:
-    """Tokens of a caption and the words that take their place; `kind` of phrase."""
+    """Tokens of a caption, the words that replace them, and the kind of phrase."""
 
     span: Span
     words: str
@@ -130,10 +138,13 @@ class Change:
 def edited(
     caption: str, tokens: Sequence[str], characters: Sequence[tuple[int, int]], changes: Sequence[Change]
 ) -> Negative:
-    """The caption with these changes, which stand in the order of the sentence and do not overlap.
+    """Apply changes to a caption; all other characters stay, and so does a capital letter at the beginning.
 
-    `tokens` are the caption's graph's, `characters` their places (`text.alignment.token_characters`). The rest of the
-    caption stays to the letter, and a sentence that began with a capital letter still does.
+    Args:
+        caption: the caption.
+        tokens: the tokens of its graph.
+        characters: their places in the caption (`text.alignment.token_characters`).
+        changes: in the order of the sentence, without overlap.
 
     >>> made = edited("A dog", ["A", "dog"], [(0, 1), (2, 5)], [Change(Span(1, 2), "young cat", "object")])
     >>> made.sentence, made.spans
@@ -162,9 +173,9 @@ def edited(
 
 
 def distinct(caption: str, negatives: Iterable[Negative]) -> list[Negative]:
-    """The negatives that differ from the caption and from each other (Eq. 6: T⁻ ≠ T, as a set), the first of equals.
+    """Leave out copies of the caption and duplicates (Eq. 6: T⁻ ≠ T, as a set); the first of equals stays.
 
-    Sentences are equal if they read the same but for capital letters and blanks.
+    Sentences are equal if they differ only in capital letters and blanks.
 
     >>> made = distinct("A dog", [Negative("a  Dog"), Negative("a cat"), Negative("A cat")])
     >>> [negative.sentence for negative in made]
@@ -177,7 +188,7 @@ def distinct(caption: str, negatives: Iterable[Negative]) -> list[Negative]:
 
 
 def reads_as(sentence: str) -> bytes:
-    """Sixteen bytes that are the same of sentences which read the same but for capital letters and blanks."""
+    """Return sixteen bytes that are equal for sentences that differ only in capital letters and blanks."""
     plain = " ".join(sentence.casefold().split())
     return hashlib.blake2b(plain.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
@@ -188,12 +199,17 @@ Implied = Mapping[str, Iterable[str]]  # a token as written → tokens that are 
 def without_false_negatives(
     negatives: Sequence[Negative], image_captions: Iterable[str], implied: Implied | None = None
 ) -> list[Negative]:
-    """The negatives of which at least one replaced-in token occurs in no caption of the image (TAGS Sec. 2.1.2).
+    """Keep the negatives with at least one new token that occurs in no caption of the image (TAGS, Sec. 2.1.2).
 
-    A heuristic: a synonym that no caption uses passes, and so does a true word that no caption says. Words that name
-    nothing (articles, "is", "and") and signs that are not words (".", an emoji) do not count as put in. Where a lexicon
-    says what words imply ("boy": "person"), `implied` counts those too. The paper does neither. A sentence in which
-    nothing was replaced passes.
+    This is a heuristic: a synonym or a true word that no caption uses passes. Words that name nothing (articles, "is",
+    "and") and signs (".", an emoji) do not count as new, which is not in the paper. A sentence in which nothing was
+    replaced passes.
+
+    Args:
+        negatives: negatives of one caption.
+        image_captions: all captions of its image.
+        implied: for a word, the words that are true wherever it is ("boy": "person"); they count as said. The paper
+            has no such lexicon.
 
     >>> made = [Negative("a cat runs", replacement=("cat",)), Negative("a cow runs", replacement=("cow",))]
     >>> [negative.sentence for negative in without_false_negatives(made, ["a dog runs", "a dog chases a cat"])]
@@ -213,7 +229,7 @@ NAMING_NOTHING = word_set("a an the this that these those some any and or of as 
 
 
 def naming(words: str) -> set[str]:
-    """The words, in lower case, that name something: neither small words nor signs without a letter or a figure.
+    """Return the words, in lower case, that name something: no small words, and no signs without a letter or figure.
 
     >>> sorted(naming("The 🐎 is brown."))
     ['brown']
@@ -222,16 +238,20 @@ def naming(words: str) -> set[str]:
 
 
 class Readable:
-    """Leaves out negatives that a model reads as it reads their caption: their change lies behind its cut.
+    """Leaves out negatives that a model cannot tell from their caption, because the change lies behind its cut.
 
-    `pieces` gives what the model reads of sentences. `left_out` counts; a warning tells it once per power of ten.
+    Args:
+        pieces: returns what the model reads of each sentence.
+
+    Attributes:
+        left_out: how many negatives were left out; a warning gives the number once per power of ten.
     """
 
     def __init__(self, pieces: Callable[[Sequence[str]], Sequence[tuple[int, ...]]]):
         self.pieces, self.left_out = pieces, 0
 
     def __call__(self, captions: Captions, rows: Sequence[Sequence[Negative]]) -> list[list[Negative]]:
-        """The negatives of each caption that are read otherwise.
+        """Return the negatives of each caption that the model can tell from it.
 
         >>> cut = Readable(lambda sentences: [tuple(map(ord, sentence[:5])) for sentence in sentences])
         >>> rows = cut(["a dog"], [[Negative("a cat"), Negative("a dog")]])
@@ -243,15 +263,15 @@ class Readable:
             return [list(row) for row in rows]
         pieces = self.pieces([*captions, *sentences])
         of_captions, of_sentences = pieces[: len(captions)], iter(pieces[len(captions) :])
-        kept = [
-            [negative for negative in row if next(of_sentences) != own]
-            for own, row in zip(of_captions, rows, strict=True)
+        remaining = [
+            [negative for negative in row if next(of_sentences) != caption_pieces]
+            for caption_pieces, row in zip(of_captions, rows, strict=True)
         ]
-        before, self.left_out = self.left_out, self.left_out + len(sentences) - sum(map(len, kept))
+        before, self.left_out = self.left_out, self.left_out + len(sentences) - sum(map(len, remaining))
         if len(str(before)) < len(str(self.left_out)) or (self.left_out and not before):
-            what = f"{self.left_out} so far left out: cut to what the model reads, they are their captions"
-            warnings.warn(f"negatives: {what}", UnreadNegatives, stacklevel=2)
-        return kept
+            message = f"{self.left_out} so far left out: cut to what the model reads, they are their captions"
+            warnings.warn(f"negatives: {message}", UnreadNegatives, stacklevel=2)
+        return remaining
 
 
 # (sentences, for each the number of its caption in the call) -> how well each matches that caption's image
@@ -259,21 +279,25 @@ Score = Callable[[list[str], Int[Tensor, "sentence"]], Float[Tensor, "sentence"]
 
 
 def scored(negatives: Sequence[Sequence[Negative]], score: Score) -> list[list[Negative]]:
-    """The negatives of each caption with their scores, all asked for in one call; anything but numbers is an error."""
+    """Score the negatives of all captions in one call.
+
+    Raises:
+        ItmlabError: the scores are not one finite number per sentence.
+    """
     sentences = [negative.sentence for row in negatives for negative in row]
     if not sentences:
         return [list(row) for row in negatives]
     captions = torch.arange(len(negatives)).repeat_interleave(torch.tensor([len(row) for row in negatives]))
     scores = torch.as_tensor(score(sentences, captions))
     if scores.shape != (len(sentences),) or not bool(scores.isfinite().all()):
-        what = f"{len(sentences)} sentences were scored with {tuple(scores.shape)} numbers, or some are not finite"
-        raise ItmlabError(what, remedy="give a score function that returns one number a sentence")
+        message = f"{len(sentences)} sentences were scored with {tuple(scores.shape)} numbers, or some are not finite"
+        raise ItmlabError(message, remedy="give a score function that returns one number a sentence")
     values = iter(scores.tolist())
     return [[replace(negative, score=next(values)) for negative in row] for row in negatives]
 
 
 def best(negatives: Sequence[Negative], number: int) -> list[Negative]:
-    """The `number` negatives with the greatest scores, best first (Eq. 6, argmax-m); of equal ones the earlier first.
+    """Return the `number` negatives with the greatest scores, best first; of equals the earlier (Eq. 6, argmax-m).
 
     >>> best([Negative("a dog", score=1.0), Negative("a cow", score=3.0)], 1)[0].sentence
     'a cow'

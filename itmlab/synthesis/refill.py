@@ -36,11 +36,26 @@ Drawn = Int[Tensor, "hidden sample"]  # L pieces for each hidden place
 
 
 class MaskedRefill:
-    """K = `maskings` maskings of each caption and L = `samples` fillings of each at τ = `temperature` (Eq. 2).
+    """Makes negatives by masking phrases of a caption and refilling them with a masked language model.
 
-    `fill` is asked for each masking once, `rows` maskings of any captions at a time. Every hidden piece is drawn by
-    itself; special tokens and the unknown one are never drawn, nor a continuation where a hidden phrase begins (it
-    would change the word before).
+    Every hidden piece is drawn independently. Special tokens and the unknown one are never drawn, nor a continuation
+    where a hidden phrase begins, which would change the word before.
+
+    Args:
+        fill: the model; it is asked for each masking once.
+        tokenizer: the model's tokeniser.
+        maskings: K, how many maskings of each caption.
+        samples: L, how many fillings of each masking.
+        temperature: τ of Eq. 2.
+        masking: what is hidden; phrases of the scene graph by default.
+        maximum_pieces: how many pieces of a caption the model reads.
+        rows: how many maskings are read at a time.
+
+    Raises:
+        ItmlabError: a number out of range, or a tokeniser without pieces that begin a word.
+
+    References:
+        Fan et al. (2022), TAGS-DC, Sec. 2.1.1, Eq. 2, Algorithm 1 lines 3 to 7.
 
     >>> from itmlab.text.tokens import train_wordpiece
     >>> tokenizer = train_wordpiece(["a dog", "a cat"] * 9, 60)
@@ -64,8 +79,8 @@ class MaskedRefill:
         rows: int = 64,
     ):
         if min(maskings, samples) < 1 or not 0 < temperature < float("inf"):
-            what = f"{maskings} maskings, {samples} samples at a temperature of {temperature}"
-            raise ItmlabError(what, remedy="give numbers above 0")
+            message = f"{maskings} maskings, {samples} samples at a temperature of {temperature}"
+            raise ItmlabError(message, remedy="give numbers above 0")
         self.fill, self.tokenizer = fill, tokenizer
         self.maskings, self.samples, self.temperature = maskings, samples, temperature
         self.masking = PhraseMasking() if masking is None else masking
@@ -75,9 +90,9 @@ class MaskedRefill:
     def __call__(
         self, captions: Captions, graphs: Graphs, image_captions: object = None, *, generator: torch.Generator
     ) -> list[list[Negative]]:
-        """The distinct sentences made of each caption, none of them the caption; `image_captions` are not looked at.
+        """Return the distinct sentences made from each caption; `image_captions` is ignored.
 
-        One number is drawn a caption: its negatives do not depend on how its neighbours are masked or batched.
+        The negatives of a caption do not depend on the other captions of the call.
         """
         generators = own_generators(len(captions), generator)
         together = max(self.rows // self.maskings, 1)
@@ -122,15 +137,17 @@ class MaskedRefill:
     def _sentences(
         self, caption: str, graph: SceneGraph, groups: Sequence[list["Group"]], filled: Sequence[Drawn]
     ) -> Iterator[Negative]:
-        """The sentences of one caption, the same filling of a masking once; what says the same is no change."""
+        """The sentences of one caption, each filling of a masking once. A phrase filled with itself is unchanged."""
         # spelled into the caption itself, so that nothing outside the hidden phrases passes through the tokeniser
         characters = token_characters(caption, graph.tokens)
         for parts, fillings in zip(groups, filled, strict=True):
-            said = [caption[characters[span.start][0] : characters[span.end - 1][1]].lower() for _, _, span in parts]
+            originals = [
+                caption[characters[span.start][0] : characters[span.end - 1][1]].lower() for _, _, span in parts
+            ]
             masked = tuple(position for group in parts for position in group.positions)
             for filling in dict.fromkeys(map(tuple, fillings.T.tolist())):
                 drawn, changes = iter(filling), []
-                for group, old in zip(parts, said, strict=True):
+                for group, old in zip(parts, originals, strict=True):
                     words = self.vocabulary.words(tuple(islice(drawn, len(group.positions))))
                     if words.lower() != old:
                         changes.append(Change(group.span, words, group.kind))
@@ -175,7 +192,11 @@ COVERED = 0.72
 
 
 def refuse_unknown_words(tokenizer: "PreTrainedTokenizerFast", captions: Captions, *, where: str | None = None) -> None:
-    """An ItmlabError if less than `COVERED` of the captions' words are whole pieces: refillings would be word salad."""
+    """Check that a refiller knows the words of captions; otherwise its sentences would be word salad.
+
+    Raises:
+        ItmlabError: less than `COVERED` of the captions' words are whole pieces.
+    """
     words = [word for caption in captions for word in tokenise(plain_text(caption)) if word[0].isalnum()]
     pieces = [encoding.ids for encoding in tokenizer.backend_tokenizer.encode_batch(words, add_special_tokens=False)]
     share = sum(len(ids) == 1 and ids != [tokenizer.unk_token_id] for ids in pieces) / max(len(words), 1)
@@ -194,10 +215,17 @@ _ANCHOR = "a"  # a word before the drawn pieces: decoders write blanks and joint
 
 
 class Vocabulary:
-    """The pieces of a tokeniser that can be drawn (`allowed`), and those of them that open a word (`beginning`).
+    """The pieces of a tokeniser that can be drawn.
 
-    Special pieces, the unknown one, spare ones and those that spell nothing are never drawn. A tokeniser without any
-    piece that opens a word is an ItmlabError. `words(ids)` is what pieces spell, behind a blank.
+    Special pieces, the unknown one, spare ones and those that spell nothing are never drawn.
+
+    Attributes:
+        allowed: the pieces that can be drawn.
+        beginning: those of them that begin a word.
+        words: returns the text of pieces that follow a blank.
+
+    Raises:
+        ItmlabError: a tokeniser without any piece that begins a word.
     """
 
     def __init__(self, tokenizer: "PreTrainedTokenizerFast"):
@@ -228,10 +256,16 @@ class Vocabulary:
         temperature: float,
         chance: Float[Tensor, "hidden sample"],
     ) -> Drawn:
-        """Pieces from softmax(logits / temperature) over those allowed there, one for each chance in [0, 1).
+        """Draw pieces from softmax(logits / temperature) over the allowed ones, one for each chance.
 
-        The piece is the first up to which the shares add up to more than the number. A model may have more outputs than
-        the tokeniser has pieces. Logits that are not numbers are an ItmlabError.
+        Args:
+            logits: of each hidden place; a model may have more outputs than the tokeniser has pieces.
+            begins: the places where a hidden phrase begins.
+            temperature: τ.
+            chance: numbers in [0, 1); each takes the first piece up to which the probabilities add up to more.
+
+        Raises:
+            ItmlabError: logits that are not numbers.
         """
         size = len(self.allowed)
         block = max(_BATCH_SIZE // size, 1)
@@ -239,10 +273,12 @@ class Vocabulary:
         parts = zip(logits[:, :size].split(block), begins.split(block), chance.split(block), strict=True)
         for some, opens, numbers in parts:
             allowed = torch.where(opens[:, None].to(logits.device), opening, anywhere)
-            kept = some.double().masked_fill(~allowed, -torch.inf)  # double: sums of 30,000 shares are compared
-            if not bool(kept.amax(dim=1).isfinite().all()):  # NaN and infinity pass through amax
+            allowed_logits = some.double().masked_fill(
+                ~allowed, -torch.inf
+            )  # double: sums of 30,000 shares are compared
+            if not bool(allowed_logits.amax(dim=1).isfinite().all()):  # NaN and infinity pass through amax
                 raise ItmlabError("the model that refills gave logits that are not numbers", remedy="check its weights")
-            shares = (kept / temperature).softmax(dim=1).cumsum(dim=1)
+            shares = (allowed_logits / temperature).softmax(dim=1).cumsum(dim=1)
             wanted = numbers.to(shares) * shares[:, -1:]  # not times 1: the last sum is rounded
             last = size - 1 - allowed.flip(dims=(1,)).int().argmax(dim=1, keepdim=True)
             drawn.append(torch.searchsorted(shares, wanted, right=True).minimum(last).cpu())

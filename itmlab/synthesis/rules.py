@@ -41,12 +41,25 @@ PLACES: Swaps = {  # where each contradicts the other, whatever the captions are
 
 
 class RuleSwaps:
-    """Every sentence that one swap makes of a caption, or `number` of them at random.
+    """Makes negatives by swapping one noun, relation or number of a caption (VSE-C).
 
-    `nouns`, `relations` and `numbers` say what each word may be swapped for (of a drawn world: its `swaps()`); an empty
-    mapping leaves a kind alone. Nouns are looked for in a graph's objects and relations in its relations, the longest
-    known words first; numbers anywhere. "a" and "an" follow the new word. `filtered` drops what the image's captions
-    say, or what they imply by `implied` (see `without_false_negatives`).
+    Nouns are looked for in a graph's objects and relations in its relations, the longest known words first; numbers
+    anywhere. "a" and "an" follow the new word.
+
+    Args:
+        nouns: for each noun, what it may be swapped for (in a drawn world: `world.swaps()`); an empty mapping swaps
+            none.
+        relations: the same for relations.
+        numbers: the same for numbers.
+        number: how many sentences are drawn for each caption; None makes all.
+        filtered: leave out what the image's captions say.
+        implied: what words imply, for the filter (see `without_false_negatives`).
+
+    Raises:
+        ItmlabError: `number` is below 1.
+
+    References:
+        Shi et al. (2018), Sec. 3; METHODS 3.8.
 
     >>> swaps, graph = RuleSwaps({}), SceneGraph(tokens=("two", "dogs"))
     >>> [one.sentence for one in swaps(["two dogs"], [graph], [["nine dogs"]], generator=torch.Generator())[0]][:2]
@@ -72,9 +85,9 @@ class RuleSwaps:
     def __call__(
         self, captions: Captions, graphs: Graphs, image_captions: Sequence[Captions], *, generator: torch.Generator
     ) -> list[list[Negative]]:
-        """The negatives of each caption; `image_captions` are those of its image, used by the filter."""
-        own = own_generators(len(captions), generator)
-        return [self._of(*parts) for parts in zip(captions, graphs, image_captions, own, strict=True)]
+        """Return the negatives of each caption; `image_captions` are all captions of its image, for the filter."""
+        generators = own_generators(len(captions), generator)
+        return [self._of(*parts) for parts in zip(captions, graphs, image_captions, generators, strict=True)]
 
     def _of(
         self, caption: str, graph: SceneGraph, image_captions: Captions, generator: torch.Generator
@@ -84,8 +97,8 @@ class RuleSwaps:
         candidates = list(dict.fromkeys(self._changes(graph)))
         if self.filtered:
             put_in = [Negative(change.words, replacement=(change.words,)) for change in candidates]
-            kept = set(without_false_negatives(put_in, [caption, *image_captions], self.implied))
-            candidates = [change for change, negative in zip(candidates, put_in, strict=True) if negative in kept]
+            remaining = set(without_false_negatives(put_in, [caption, *image_captions], self.implied))
+            candidates = [change for change, negative in zip(candidates, put_in, strict=True) if negative in remaining]
         if self.number is None and len(candidates) * len(caption) > MOST_CHARACTERS:
             message = f"a caption of {len(graph.tokens)} words has {len(candidates)} negatives"
             raise ItmlabError(message, where=one_line(caption, 60), remedy="give number=, how many of each caption")
@@ -123,7 +136,7 @@ _VOWEL = re.compile(r"[aeiou]|hour|hono|honest|heir|8|1[18]\b|x-|[fhlmnrsx]([^a-
 
 
 def article(word: str) -> str:
-    """ "a" or "an", by how the next word sounds.
+    """Return "a" or "an", by the sound of the next word.
 
     >>> article("elephant"), article("european"), article("unicycle"), article("hour"), article("umbrella")
     ('an', 'a', 'a', 'an', 'an')
@@ -133,7 +146,7 @@ def article(word: str) -> str:
 
 
 def with_article(words: Sequence[str], span: Span, other: str, kind: str) -> Change:
-    """The swap, and of the article before it if that must change ("an elephant": "a dog")."""
+    """Return the change of a span, with the article before it if that must change ("an elephant": "a dog")."""
     wanted = article(other)
     if span.start and words[span.start - 1] in {"a", "an"} - {wanted}:
         return Change(Span(span.start - 1, span.end), f"{wanted} {other}", kind)

@@ -50,7 +50,7 @@ def synthetic_negative(
     weights: Weights = "least_squares",
     regularisation: float = REGULARISATION,
 ) -> Float[Tensor, "dimension"]:
-    """q̄ of one anchor and the prototypes of one cluster, by the equations above: what `associate` and `recall` give.
+    """Return q̄ of one anchor and one cluster, by the equations above; `associate` and `recall` give the same.
 
     >>> x = torch.eye(3, dtype=torch.float64)  # shown a prototype, the memory gives it back, whatever σ
     >>> synthetic_negative(x[0], x, sigma=1.0, regularisation=1e-9).round(decimals=6).tolist()
@@ -66,13 +66,18 @@ def synthetic_negative(
 
 
 class FeatureNegatives(NamedTuple):
-    """Synthetic negatives of each anchor, of unit length, and which of them there are (the rest is 0)."""
+    """Synthetic negatives of each anchor.
+
+    Attributes:
+        features: their features, of unit length; 0 where there is none.
+        allowed: which of them exist.
+    """
 
     features: Float[Tensor, "anchor cluster dimension"]
     allowed: Bool[Tensor, "anchor cluster"]
 
     def scores(self, anchors: Anchors) -> Float[Tensor, "anchor cluster"]:
-        """The cosine of each unit-length anchor with its own negatives: what a loss takes as extra scores."""
+        """Return the cosine of each unit-length anchor with its own negatives, as extra scores for a loss."""
         return (self.features @ anchors[..., None]).squeeze(-1)
 
 
@@ -136,10 +141,16 @@ class SynHNC(Synthesiser):
     def __call__(
         self, anchors: Anchors, candidates: Candidates, positives: Allowed, *, generator: torch.Generator
     ) -> FeatureNegatives:
-        """One negative for each anchor and cluster of the candidates that are not its `positives`.
+        """Make one negative for each anchor and cluster of its candidates.
 
-        Features of any length and precision are taken at unit length and at least in single precision. Fewer negatives
-        than clusters leave the last ones without; nothing marked in `positives` is in any.
+        Features are normalised and computed at least in single precision. With fewer different candidates than
+        clusters the last clusters have no negative.
+
+        Args:
+            anchors: features of the anchors.
+            candidates: features of the candidates.
+            positives: which candidates are not used for an anchor.
+            generator: the random numbers of k-means.
         """
         m = self.clusters
         memory = {"sigma": self.sigma, "weights": self.weights, "regularisation": self.regularisation}
@@ -160,10 +171,10 @@ class SynHNC(Synthesiser):
 def squared_distances(
     left: Float[Tensor, "left dimension"], right: Float[Tensor, "right dimension"]
 ) -> Float[Tensor, "left right"]:
-    """‖a - b‖² of vectors of about unit length, exactly 0 between equals.
+    """Return ‖a - b‖² of vectors of about unit length, exactly 0 between equals.
 
-    In double precision inside: what is left of 2 - 2a·b in single precision for neighbours is noise, and a kernel of
-    width 0.01 would magnify it.
+    It is computed in double precision: for neighbours 2 - 2a·b in single precision is noise, and a kernel of width 0.01
+    would magnify it.
     """
     a, b = left.double(), right.double()
     squared = a.square().sum(1)[:, None] + b.square().sum(1) - 2 * (a @ b.T)
@@ -178,10 +189,17 @@ def squared_distances(
 def kmeans(
     squared: Pairwise, allowed: Allowed, clusters: int, *, generator: torch.Generator, iterations: int = ITERATIONS
 ) -> Membership:
-    """The cluster of each candidate for each anchor, -1 where the anchor may not take it.
+    """Return the cluster of each candidate for each anchor, -1 where it is not allowed.
 
-    An anchor's clusters depend on its own allowed candidates and its own random numbers, on no other anchor. With fewer
-    different candidates than `clusters` the last ones stay empty.
+    An anchor's clusters depend on its own allowed candidates and random numbers only. With fewer different candidates
+    than `clusters` the last ones stay empty.
+
+    Args:
+        squared: squared distances between candidates.
+        allowed: which candidates belong to an anchor.
+        clusters: how many clusters.
+        generator: draws where they begin.
+        iterations: of Lloyd's algorithm, at most.
 
     >>> points = torch.tensor([[1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [0.1, 0.9]])
     >>> allowed = torch.tensor([[True, True, True, False]])
@@ -194,7 +212,7 @@ def kmeans(
 def seeds(
     squared: Pairwise, allowed: Allowed, clusters: int, *, generator: torch.Generator
 ) -> Int64[Tensor, "anchor cluster"]:
-    """Where the clusters begin: k-means++ among each anchor's allowed candidates, -1 once all are taken.
+    """Draw where the clusters begin: k-means++ among each anchor's allowed candidates, -1 once all are taken.
 
     The first is drawn evenly, each further one in proportion to its squared distance from those before, so that no two
     are equal (Arthur and Vassilvitskii 2007).
@@ -219,7 +237,7 @@ def seeds(
 def lloyd(
     squared: Pairwise, allowed: Allowed, seeds: Int64[Tensor, "anchor cluster"], *, iterations: int = ITERATIONS
 ) -> Membership:
-    """Lloyd's iterations from the given candidates (-1: none); a cluster that loses all its members stays there."""
+    """Run Lloyd's algorithm from the given candidates (-1: none); a cluster without members keeps its centre."""
     clusters = torch.arange(seeds.shape[1], device=seeds.device)[:, None]
     candidates = torch.arange(len(squared), device=seeds.device)
     shares = (seeds[..., None] == candidates).to(squared)  # a centroid is the mean of its members
@@ -261,11 +279,19 @@ def associate(
     weights: Weights = "least_squares",
     regularisation: float = REGULARISATION,
 ) -> Association:
-    """The kernel weights and the coefficients of each anchor's candidates in the memories of their clusters.
+    """Compute kernel weights and coefficients of each anchor's candidates in the memories of their clusters.
 
-    `to_anchor` and `squared` are squared distances; `membership` is as `kmeans` gives it. With the kernels k and their
-    column sums D, K = k D⁻¹ is similar to D^-½ k D^-½, which is symmetric and not below 0: conjugate gradients solve
-    for all anchors at once. Their product is one matrix product, so neither a system an anchor nor an inverse is made.
+    With the kernels k and their column sums D, K = k D⁻¹ is similar to D^-½ k D^-½, which is symmetric and positive
+    semidefinite. So conjugate gradients solve for all anchors at once, with one matrix product per step.
+
+    Args:
+        to_anchor: squared distances of anchors and candidates.
+        squared: squared distances between candidates.
+        membership: the clusters, as `kmeans` returns them.
+        clusters: how many clusters.
+        sigma: σ of the Gaussian kernel.
+        weights: W by "least_squares" or "identity".
+        regularisation: ε.
     """
     kernel = _softmax_in_clusters(to_anchor / (-2 * sigma**2), membership, clusters)
     if weights == "identity":
@@ -304,7 +330,7 @@ def _conjugate_gradients(
     square = residual.square().sum(1, keepdim=True)
     enough = square.detach() * tolerance**2
     for _ in range(MOST):
-        unsolved = square > enough  # a solved row stays as it is: none depends on how long another takes
+        unsolved = square > enough  # a solved row is not changed: no row depends on how long another takes
         if not bool(unsolved.any()):
             break
         image = product(direction)
@@ -318,7 +344,7 @@ def _conjugate_gradients(
 def recall(
     candidates: Candidates, membership: Membership, coefficients: PerCandidate, *, clusters: int
 ) -> Float[Tensor, "anchor cluster dimension"]:
-    """q̄ of each anchor and cluster, not of unit length: candidates times coefficients, added up; 0 of an empty one."""
+    """Return q̄ of each anchor and cluster, not normalised: the sum of coefficients times candidates."""
     return _by_cluster(coefficients, membership, clusters) @ candidates
 
 

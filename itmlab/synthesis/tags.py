@@ -40,7 +40,6 @@ from .negative import (
     Score,
     best,
     distinct,
-    own_generators,
     scored,
     without_false_negatives,
 )
@@ -49,11 +48,21 @@ from .rules import RuleSwaps
 
 
 class FilteredTopM:
-    """Algorithm 1 on the candidates of any generator: `MaskedRefill` for T_kl, `RuleSwaps`, a function called alike.
+    """Algorithm 1 on the candidates of any generator: filter them, score them, keep the hardest.
 
-    Copies, duplicates and, if `filtered`, false negatives (with `implied`, see `without_false_negatives`) go before
-    `score` sees a sentence, and what is not `readable`; then the `keep` best stay (m; None: all). Without a `score` the
-    first `keep` stay.
+    Args:
+        generate: makes the candidates: `MaskedRefill` for T_kl, `RuleSwaps`, or a function with the same arguments.
+        score: how well sentences match the images; without it the first `keep` candidates stay.
+        keep: m, how many stay for each caption; None keeps all.
+        filtered: leave out false negatives (criterion C1) before sentences are scored.
+        implied: what words imply, for the filter (see `without_false_negatives`).
+        readable: leaves out what a model cannot tell from the caption.
+
+    Raises:
+        ItmlabError: `keep` is below 1.
+
+    References:
+        Fan et al. (2022), TAGS-DC, Algorithm 1 and Eq. 6.
     """
 
     def __init__(
@@ -74,7 +83,7 @@ class FilteredTopM:
     def __call__(
         self, captions: Captions, graphs: Graphs, image_captions: Sequence[Captions], *, generator: torch.Generator
     ) -> list[list[Negative]]:
-        """The negatives of each caption, best first if they are scored; fewer than `keep` where fewer were made."""
+        """Return the negatives of each caption, best first if they are scored."""
         # lines 3 to 7: K maskings of each caption, L refillings of each masking
         candidates = self.generate(captions, graphs, image_captions, generator=generator)
         # line 8, C1: no copy of T, nothing twice, and nothing that the captions of the image say
@@ -96,12 +105,27 @@ LOOKED_THROUGH = 1_000  # captions, spread over a set, for words that a vocabula
 class Tags:
     """Algorithm 1 with a cross-encoder that looks at the image: its H_MLM refills, its H_ITM scores.
 
-    K = `maskings`, L = `samples`, τ = `temperature`, m = `keep` (None: all). `words` masks single words (the ablation
-    "WM"), phrases or words are hidden with `probability`; `implied` and `filtered` are as in `FilteredTopM`. The model
-    looks at pictures or regions, as it was made to; data without these are an ItmlabError, and so are captions of whose
-    words its vocabulary holds too few (`refill.COVERED`), unless it is `fresh`: random weights that begin to learn.
-    A `refiller` of the same vocabulary refills instead of `model`, which still scores (the ablation "SG"); `inputs` are
-    the images, kept.
+    Args:
+        model: the cross-encoder.
+        data: the data set of the captions.
+        maskings: K.
+        samples: L.
+        temperature: τ.
+        keep: m; None keeps all.
+        words: mask single words instead of phrases (the ablation "WM").
+        implied: see `FilteredTopM`.
+        filtered: see `FilteredTopM`.
+        probability: of hiding a phrase or word.
+        refiller: a model with the same vocabulary that refills instead of `model` (the ablation "SG").
+        inputs: the images, if they are prepared already.
+        fresh: whether the weights are random, so that an unsuitable vocabulary is accepted.
+
+    Raises:
+        ItmlabError: data without the pictures or regions that the model needs, or captions with too many words that its
+            vocabulary lacks (`refill.COVERED`).
+
+    References:
+        Fan et al. (2022), TAGS-DC, Algorithm 1; METHODS 3.1 to 3.4.
     """
 
     def __init__(
@@ -148,7 +172,7 @@ class Tags:
         generator: torch.Generator,
         numbers: Sequence[int],
     ) -> list[list[Negative]]:
-        """The negatives of each caption, best first; `numbers` are those of the captions in `data`."""
+        """Return the negatives of each caption, best first; `numbers` are the captions' positions in `data`."""
         model, refiller = self.model, self.refiller
         with evaluating(model), evaluating(refiller):
             images, image_of = self.data.image_of_caption[list(numbers)].unique(return_inverse=True)
@@ -174,7 +198,7 @@ class Tags:
 def matched(
     model: CrossEncoder, sentences: Sequence[str], regions: EmbeddedRegions, rows: Int64[Tensor, "sentence"]
 ) -> Float[Tensor, "sentence"]:
-    """The matching logit (Eq. 3 before its sigmoid) of each sentence with its row of `regions`, on the CPU."""
+    """Return the matching logit (Eq. 3 before its sigmoid) of each sentence with its row of `regions`, on the CPU."""
     if not len(sentences):
         return torch.zeros(0)
     device = regions.values.device
@@ -185,7 +209,7 @@ def matched(
 def cross_encoder_score(
     model: CrossEncoder, data: CaptionSet, inputs: ImageInputs | None = None
 ) -> Callable[[Sequence[int], Sequence[str]], Float[Tensor, "sentence"]]:
-    """How well sentences match images of `data` by number, for sentences that the model did not make."""
+    """Return a function that scores sentences with images of `data`, by the images' numbers."""
     inputs = ImageInputs(model, data) if inputs is None else inputs
 
     def score(images: Sequence[int], sentences: Sequence[str]) -> Float[Tensor, "sentence"]:
@@ -197,12 +221,12 @@ def cross_encoder_score(
 
 
 def implied_in(data: CaptionSet) -> Implied | None:
-    """What the words of a data set's world imply, for the filter of false negatives; None where it has no world."""
+    """Return what the words of a data set's world imply, for the filter of false negatives; None without a world."""
     return None if data.world is None else data.world.implied_words()
 
 
 def graphs_of(data: CaptionSet, captions: Sequence[int] | None = None) -> Sequence[SceneGraph]:
-    """The scene graphs of captions by number (None: all): those of the data's world, else parsed."""
+    """Return the scene graphs of captions by number (None: all): those of the data's world, or parsed ones."""
     if data.world is None:
         return parse(data.captions if captions is None else [data.captions[number] for number in captions])
     return data.world.graphs if captions is None else [data.world.graphs[number] for number in captions]
@@ -214,10 +238,18 @@ LEARNT = 30_000  # captions, spread over a set, that say how its words are used
 def vse_c(
     data: CaptionSet, number: int | None = None, *, filtered: bool = True, graphs: Graphs | None = None
 ) -> RuleSwaps:
-    """VSE-C's swaps, by the lexicon of the data's world, or else by WordNet and how the set's captions use their words.
+    """Return VSE-C's swaps for a data set.
 
-    `number` are drawn of each caption's (None: all). `graphs` are the captions', else parsed. MissingPart: no world and
-    no WordNet.
+    The lexicon is that of the data's world, or else WordNet and how the set's captions use their words.
+
+    Args:
+        data: the data set.
+        number: how many negatives are drawn for each caption; None makes all.
+        filtered: leave out what the image's captions say.
+        graphs: the scene graphs of the captions; parsed by default.
+
+    Raises:
+        MissingPart: the data have no world, and WordNet is not installed.
     """
     if data.world is not None:
         return RuleSwaps(*data.world.swaps(), number=number, filtered=filtered)
@@ -228,36 +260,3 @@ def vse_c(
     lexicon = CaptionLexicon(used, data.image_of_caption[rows].tolist(), kinds)
     options = {"number": number, "filtered": filtered, "implied": lexicon.implied}
     return RuleSwaps(lexicon.nouns, PLACES, GREATER, **options)
-
-
-class Retrieved:
-    """`number` captions of other images for each caption, drawn at random without replacement from a pool.
-
-    The pool is `pool` (the whole set), or the captions of the call (the batch) if that is None. With `FilteredTopM` on
-    top its hardest are kept: TAGS draws 399 and keeps 31 (A.1, METHODS 3.5). Nothing is replaced in them, so the filter
-    of false negatives lets them pass. A caption that also describes the image is never taken.
-    """
-
-    def __init__(self, pool: Sequence[str] | None = None, *, number: int = 399):
-        if number < 1:
-            raise ItmlabError(f"{number} negatives a caption cannot be", remedy="give 1 or more")
-        self.pool, self.number = pool, number
-
-    def __call__(
-        self, captions: Captions, graphs: Graphs, image_captions: Sequence[Captions], *, generator: torch.Generator
-    ) -> list[list[Negative]]:
-        """The negatives of each caption, fewer where the pool has fewer; sentences that the pool repeats count once.
-
-        >>> rows = Retrieved()(["a dog", "a cat"], [], [["a dog"], ["a cat"]], generator=torch.Generator())
-        >>> [[negative.sentence for negative in row] for row in rows]
-        [['a cat'], ['a dog']]
-        """
-        pool = list(dict.fromkeys(captions if self.pool is None else self.pool))
-        streams, rows = own_generators(len(captions), generator), []
-        for caption, others, stream in zip(captions, image_captions, streams, strict=True):
-            of_image = {caption, *others}
-            # As many more as can turn out to be the image's own: the draw stays one of distinct sentences.
-            wanted = min(len(pool), self.number + len(of_image))
-            drawn = [pool[at] for at in torch.randperm(len(pool), generator=stream)[:wanted].tolist()]
-            rows.append([Negative(sentence) for sentence in drawn if sentence not in of_image][: self.number])
-        return rows

@@ -1,12 +1,12 @@
-"""Words of captions as wordpieces: which pieces stand under which words, for any fast tokeniser, and hiding them.
+"""Which word pieces belong to which words of a caption, for any fast tokeniser, and hiding them.
 
-Words and pieces are matched by their characters in the caption, so that no tokeniser's spelling matters. TAGS hides
-phrases as a whole (Fan et al., 2022, Sec. 2.1.1; METHODS 3.1), so a phrase's pieces must be exactly those of its words.
+Words and pieces are matched by their characters in the caption, so the spelling of pieces does not matter. TAGS hides
+whole phrases (Fan et al., 2022, Sec. 2.1.1; METHODS 3.1), so a phrase's pieces must be exactly those of its words.
 """
 
+import copy
 import unicodedata
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -30,12 +30,15 @@ MASKED, RANDOM = 0.8, 0.1  # BERT's shares; the rest of the hidden pieces stay a
 
 @dataclass(frozen=True)
 class Pieces:
-    """The wordpieces of some captions, right-padded, and which words each of them belongs to.
+    """The word pieces of captions, right-padded, and the words that each piece belongs to.
 
-    `word_mask` is true at pieces of the caption, false at padding and at special tokens. `characters` are a piece's
-    first and behind-the-last character in the caption as the tokeniser gives them. Piece p of a caption stands under
-    words `first_word[p]` to `last_word[p]` (excluded): under none if it is only a blank, under several if it joins
-    them. `words_kept` is how many words of a caption are whole before its cut, `cut` whether it was cut.
+    Attributes:
+        word_mask: true at pieces of the caption, false at padding and special tokens.
+        characters: a piece's first character in the caption and the one behind its last.
+        first_word: the first word of each piece.
+        last_word: the word behind its last: no word if the piece is only a blank, several if it joins words.
+        words_kept: how many words of a caption are whole before its cut.
+        cut: whether the caption was cut.
     """
 
     input_ids: Int[Tensor, "caption piece"]
@@ -53,10 +56,14 @@ class Pieces:
     def under(
         self, hidden: Sequence[Sequence[Phrase | Span]], captions: Sequence[int] | None = None
     ) -> Bool[Tensor, "row piece"]:
-        """For each row of spans, the pieces that overlap them, and no others.
+        """Mark the pieces that overlap spans.
 
-        Row r is about caption r, or caption `captions[r]`, so one caption may have any number of rows. Of a span that
-        the cut went through, the pieces before the cut; of a phrase of several words, the blanks between them too.
+        Args:
+            hidden: spans of words, a row for each result. A phrase of several words includes the blanks between them.
+            captions: the caption of each row; by default row r is about caption r.
+
+        Raises:
+            ItmlabError: rows that do not fit the captions.
         """
         rows = torch.arange(len(hidden)) if captions is None else torch.as_tensor(captions, dtype=torch.long)
         if len(rows) != len(hidden) or (len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < len(self)):
@@ -79,9 +86,16 @@ def align(
 ) -> Pieces:
     """Encode captions and find the words of their graphs in the pieces.
 
-    Special tokens spelled in a caption are read as text. A caption of more than `maximum_pieces` loses its last
-    pieces, never its closing special token. Whatever padding and cutting the tokeniser is set to is put aside. A graph
-    of another caption, or a tokeniser that does not tell its pieces' places, is an ItmlabError.
+    Special tokens spelled in a caption are read as text. The tokeniser's own padding and truncation are ignored.
+
+    Args:
+        tokenizer: a fast tokeniser.
+        captions: the captions.
+        graphs: the scene graph of each caption.
+        maximum_pieces: a longer caption loses its last pieces, never its closing special token.
+
+    Raises:
+        ItmlabError: a graph of another caption, or a tokeniser that is not a fast one.
 
     >>> from itmlab.text.tokens import train_wordpiece
     >>> pieces = align(train_wordpiece(["a dog", "a dog"]), ["a dog"], [SceneGraph(tokens=("a", "dog"))])
@@ -95,33 +109,17 @@ def align(
         raise ItmlabError(
             f"{type(tokenizer).__name__} does not say where its pieces stand", remedy="use a fast tokeniser"
         )
-    with _plainly(backend):
-        encodings = backend.encode_batch([plain_text(caption) for caption in captions])
+    if backend.padding or backend.truncation or not backend.encode_special_tokens:
+        backend = copy.deepcopy(backend)
+        backend.no_padding()
+        backend.no_truncation()
+        backend.encode_special_tokens = True
+    encodings = backend.encode_batch([plain_text(caption) for caption in captions])
     rows = [_row(*caption, maximum_pieces) for caption in zip(captions, graphs, encodings, strict=True)]
     words_kept, cut = (torch.tensor([row.pop(name) for row in rows]) for name in ("words_kept", "cut"))
     padding = {"input_ids": getattr(tokenizer, "pad_token_id", None) or 0}
     padded = {name: pad_sequence([row[name] for row in rows], True, padding.get(name, 0)) for name in rows[0]}
     return Pieces(**padded, words_kept=words_kept, cut=cut)
-
-
-@contextmanager
-def _plainly(backend: "Tokenizer") -> Iterator[None]:
-    """A tokeniser without padding and cutting, special tokens read as text; set back afterwards."""
-    padding, truncation, plain = backend.padding, backend.truncation, backend.encode_special_tokens
-    if padding is None and truncation is None and plain:
-        yield  # most are as wanted: not touched, so that threads may share them
-        return
-    backend.no_padding()
-    backend.no_truncation()
-    backend.encode_special_tokens = True
-    try:
-        yield
-    finally:
-        backend.encode_special_tokens = plain
-        if padding is not None:
-            backend.enable_padding(**padding)
-        if truncation is not None:
-            backend.enable_truncation(**truncation)
 
 
 def _row(caption: str, graph: SceneGraph, encoding: "Encoding", maximum: int | None) -> dict[str, Any]:
@@ -153,10 +151,12 @@ def _row(caption: str, graph: SceneGraph, encoding: "Encoding", maximum: int | N
 
 
 def token_characters(caption: str, tokens: Sequence[str]) -> list[tuple[int, int]]:
-    """First and behind-the-last character of each token of a caption.
+    """Return the first character of each token in a caption and the one behind its last.
 
-    Between tokens only blanks may stand, and control characters, which parsers take for blanks. Tokens that are not
-    those of the caption are an ItmlabError that names the first one.
+    Between tokens there may be only blanks and control characters, which parsers take for blanks.
+
+    Raises:
+        ItmlabError: tokens of another caption; the first that differs is named.
 
     >>> token_characters("a  dog.", ("a", "dog", "."))
     [(0, 1), (3, 6), (6, 7)]
@@ -179,7 +179,11 @@ def token_characters(caption: str, tokens: Sequence[str]) -> list[tuple[int, int
 
 @dataclass(frozen=True)
 class MaskedPieces:
-    """Captions with hidden pieces. `labels` are the pieces that were there, -100 where nothing is to be predicted."""
+    """Captions with hidden pieces.
+
+    Attributes:
+        labels: the hidden pieces; -100 where nothing is to be predicted.
+    """
 
     input_ids: Int[Tensor, "row piece"]
     attention_mask: Int[Tensor, "row piece"]
@@ -188,16 +192,16 @@ class MaskedPieces:
 
     @property
     def hidden(self) -> Bool[Tensor, "row piece"]:
-        """The pieces to be predicted."""
+        """Which pieces are to be predicted."""
         return self.labels != UNLABELLED
 
     @property
     def share(self) -> Float[Tensor, "row"]:
-        """The share of a row's wordpieces that is hidden, of those before its cut; 0 for a row without any."""
+        """The share of a row's word pieces that is hidden; 0 for a row without any."""
         return self.hidden.sum(dim=1) / self.word_mask.sum(dim=1).clamp(min=1)
 
     def restored(self) -> Int[Tensor, "row piece"]:
-        """The ids of the captions as they were."""
+        """Return the ids of the original captions."""
         return torch.where(self.hidden, self.labels, self.input_ids)
 
 
@@ -210,11 +214,19 @@ def mask_pieces(
     replacement: Literal["mask", "bert"] = "mask",
     generator: torch.Generator | None = None,
 ) -> MaskedPieces:
-    """Hide the pieces under each row of phrases; row r is about caption r of `pieces`, or caption `captions[r]`.
+    """Hide the pieces of phrases.
 
-    "mask" puts the mask token everywhere (generation, TAGS); "bert" puts it in 80 % of the pieces and in 10 % any piece
-    but special ones, drawn from `generator`, and leaves 10 % (training of a masked language model: Devlin et al., 2019,
-    Sec. 3.1). A tokeniser without a mask token is an ItmlabError.
+    Args:
+        tokenizer: the tokeniser of the pieces, with a mask token.
+        pieces: captions, as `align` returns them.
+        hidden: phrases or spans, a row for each result.
+        captions: the caption of each row; by default row r is about caption r.
+        replacement: "mask" puts the mask token everywhere (generation, TAGS). "bert" puts it in 80 % of the pieces and
+            any ordinary piece in 10 %, and leaves 10 % (Devlin et al., 2019, Sec. 3.1).
+        generator: the random numbers of "bert".
+
+    Raises:
+        ItmlabError: no mask token, an unknown replacement, or "bert" without a generator.
     """
     mask = getattr(tokenizer, "mask_token_id", None)
     if mask is None:

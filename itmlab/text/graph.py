@@ -1,7 +1,7 @@
-"""The scene graph of a sentence: its objects, their attributes and relations, and where in the sentence each stands.
+"""Scene graphs of sentences: objects, their attributes and relations, and the tokens that name them.
 
-The form is that of FACTUAL (Li et al., 2023), with the span of tokens that says each part. TAGS masks and refills these
-spans (METHODS 3.1), SPICE compares the tuples (METHODS 2.2).
+The form is that of FACTUAL (Li et al., 2023). TAGS masks and refills the spans (METHODS 3.1), SPICE compares the tuples
+(METHODS 2.2).
 """
 
 import re
@@ -15,7 +15,7 @@ TOKEN = re.compile(r"\w+(?:['’-]\w+)*|[^\w\s]")
 
 
 def tokenise(sentence: str) -> tuple[str, ...]:
-    """The words and punctuation marks of a sentence, one token each.
+    """Split a sentence into words and punctuation marks.
 
     >>> tokenise("A dog's well-worn ball.")
     ('A', "dog's", 'well-worn', 'ball', '.')
@@ -32,7 +32,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class Attribute:
-    """A property said of an object ("red", "striped", "run"), as a lemma."""
+    """A property of an object ("red", "striped", "run"), as a lemma."""
 
     lemma: str
     span: Span | None = None
@@ -40,7 +40,15 @@ class Attribute:
 
 @dataclass(frozen=True)
 class SceneObject:
-    """An entity that a sentence speaks of; `count` is the number said, None for a plural without one ("some dogs")."""
+    """An object that a sentence mentions.
+
+    Args:
+        lemma: its name, singular and in lower case.
+        attributes: its properties.
+        count: the number in the sentence; None for a plural without a number ("some dogs").
+        plural: whether there are several.
+        span: the tokens that name it; None for an object that no tokens name.
+    """
 
     lemma: str
     attributes: tuple[Attribute, ...] = ()
@@ -51,7 +59,7 @@ class SceneObject:
 
 @dataclass(frozen=True)
 class Relation:
-    """Object number `subject` stands in the relation `lemma` to object number `object`."""
+    """A relation of object number `subject` to object number `object`, such as "ride" or "next to"."""
 
     subject: int
     lemma: str
@@ -61,9 +69,17 @@ class Relation:
 
 @dataclass(frozen=True)
 class SceneGraph:
-    """What one sentence says; settings are objects too ("in the park": a relation "in" to an object "park").
+    """The objects and relations of one sentence.
 
-    A relation to an object that is not there is an ItmlabError.
+    Places are objects too: "in the park" is a relation "in" to an object "park".
+
+    Args:
+        objects: the objects, numbered from 0.
+        relations: relations between objects, by their numbers.
+        tokens: the tokens of the sentence, which spans count.
+
+    Raises:
+        ItmlabError: a relation to an object that does not exist.
 
     >>> dog, ball = SceneObject("dog", (Attribute("brown"),), count=2), SceneObject("ball")
     >>> sorted(SceneGraph((dog, ball), (Relation(0, "chase", 1),)).tuples())
@@ -84,9 +100,9 @@ class SceneGraph:
                 )
 
     def tuples(self) -> set[tuple[str, ...]]:
-        """(object,), (object, attribute) and (subject, relation, object), in lemmas.
+        """Return the facts of the graph: (object,), (object, attribute) and (subject, relation, object), in lemmas.
 
-        A number of two or more that was said is an attribute too ("two dogs": ("dog", "2")), as in FACTUAL and SPICE.
+        A number of two or more is an attribute too ("two dogs": ("dog", "2")), as in FACTUAL and SPICE.
         """
         names = [entity.lemma for entity in self.objects]
         facts: set[tuple[str, ...]] = {(name,) for name in names}
@@ -95,7 +111,7 @@ class SceneGraph:
         return facts | {(names[link.subject], link.lemma, names[link.object]) for link in self.relations}
 
     def meaning(self) -> "SceneGraph":
-        """Return the graph without tokens and spans, equal for two sentences that say the same."""
+        """Return the graph without tokens and spans, which is equal for two sentences with the same meaning."""
         objects = tuple(
             replace(entity, span=None, attributes=tuple(Attribute(attribute.lemma) for attribute in entity.attributes))
             for entity in self.objects
@@ -103,11 +119,11 @@ class SceneGraph:
         return SceneGraph(objects, tuple(replace(link, span=None) for link in self.relations))
 
     def text(self, span: Span) -> str:
-        """The words under a span, joined by blanks."""
+        """Return the tokens of a span, joined by blanks."""
         return " ".join(self.tokens[span.start : span.end])
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain lists for JSON; `from_dict` restores an equal graph."""
+        """Return plain lists for JSON; `from_dict` restores an equal graph."""
         entities = [
             [o.lemma, [[a.lemma, a.span] for a in o.attributes], o.count, o.plural, o.span] for o in self.objects
         ]
@@ -116,7 +132,7 @@ class SceneGraph:
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> "SceneGraph":
-        """The graph that `to_dict` wrote down."""
+        """Restore the graph from what `to_dict` returned."""
         return cls(
             tuple(
                 SceneObject(

@@ -20,18 +20,24 @@ PROBABILITY = 0.15  # TAGS, appendix A.1; UNITER
 
 @dataclass(frozen=True)
 class Phrase:
-    """Tokens that are hidden together, and what they are in the scene graph ("word": hidden for itself)."""
+    """Tokens that are hidden together, and their kind in the scene graph ("word" for a single word)."""
 
     kind: PhraseKind
     span: Span
 
 
 def phrases(graph: SceneGraph) -> list[Phrase]:
-    """The phrases of a graph in the order of the sentence, each span once.
+    """Return the phrases of a graph in the order of the sentence, each span once.
 
-    What has no span, or a span of nothing but punctuation, is left out. Spans may lie within each other ("group of
-    people" and "people"). A span that two parts of the graph share ("a man and a dog run") is one phrase, of the first
-    kind of object, attribute, relation that claims it. A span outside the sentence is an ItmlabError.
+    Parts without a span, or with a span of punctuation only, are left out. Spans may be nested ("group of people" and
+    "people"). A span that two parts share ("a man and a dog run") is one phrase, whose kind is the first of object,
+    attribute, relation.
+
+    Args:
+        graph: the scene graph of a sentence.
+
+    Raises:
+        ItmlabError: a span outside the sentence.
 
     >>> from itmlab.text import Attribute, SceneObject
     >>> dog = SceneObject("dog", (Attribute("brown", Span(1, 2)),), span=Span(2, 3))
@@ -49,16 +55,21 @@ def phrases(graph: SceneGraph) -> list[Phrase]:
 
 
 def words(graph: SceneGraph) -> list[Phrase]:
-    """Every token with a letter or digit as a phrase of its own; of a sentence without any, every token but blanks."""
+    """Return every token with a letter or digit as a phrase; in a sentence without any, every token but blanks."""
     tokens = [Phrase("word", Span(at, at + 1)) for at, token in enumerate(graph.tokens) if token.strip()]
     return [phrase for phrase in tokens if _has_word(graph, phrase.span)] or tokens
 
 
 class Masking(ABC):
-    """Each candidate hidden with `probability` in 0..1 (else an ItmlabError), and at least one of them.
+    """Base class of maskings: each candidate is hidden with the same probability, and at least one of them.
 
-    If chance hides none, one is hidden, each as likely as the others. So a sentence with a token is never left as it
-    was. What `length` is given for is a sentence cut short: only phrases within its first so many tokens are hidden.
+    If chance hides none, one candidate is hidden, all equally likely.
+
+    Args:
+        probability: of hiding a candidate, between 0 and 1.
+
+    Raises:
+        ItmlabError: the probability is out of range.
     """
 
     def __init__(self, probability: float = PROBABILITY):
@@ -68,16 +79,21 @@ class Masking(ABC):
 
     @abstractmethod
     def candidates(self, graph: SceneGraph, length: int | None = None) -> list[Phrase]:
-        """What may be hidden, in the order of the sentence; nothing only for a sentence without tokens."""
+        """Return what may be hidden, in the order of the sentence.
+
+        Args:
+            graph: the scene graph of the sentence.
+            length: how many tokens a model reads; phrases behind them are left out.
+        """
 
     def __call__(self, graph: SceneGraph, *, generator: torch.Generator, length: int | None = None) -> list[Phrase]:
-        """The phrases hidden this time, in the order of the sentence; none for a sentence without tokens."""
+        """Draw the phrases that are hidden, in the order of the sentence; none for a sentence without tokens."""
         return self.draw(graph, 1, generator=generator, length=length)[0]
 
     def draw(
         self, graph: SceneGraph, times: int, *, generator: torch.Generator, length: int | None = None
     ) -> list[list[Phrase]]:
-        """`times` maskings of one sentence (TAGS: K = 20), the same as from that many calls one after the other."""
+        """Draw several maskings of one sentence (TAGS: K = 20), the same as by that many calls."""
         candidates = self.candidates(graph, length)
         if not candidates:
             return [[] for _ in range(times)]
@@ -89,7 +105,7 @@ class Masking(ABC):
         return [list(compress(candidates, row)) for row in hidden.tolist()]
 
     def expected_share(self, graph: SceneGraph, length: int | None = None) -> float:
-        """Expected share of the sentence's words that are hidden, exactly; 0 for a sentence without tokens.
+        """Return the expected share of the sentence's words that are hidden; 0 for a sentence without tokens.
 
         If c of n phrases cover a word, each is drawn with p, and none at all with (1 − p)ⁿ; then one of n is
         taken. So the word is hidden with 1 − (1 − p)ᶜ + (1 − p)ⁿ · c / n.
@@ -108,15 +124,15 @@ class Masking(ABC):
 
 
 class PhraseMasking(Masking):
-    """Phrases of the scene graph, each whole (TAGS Sec. 2.1 and appendix); of a graph without any, its words."""
+    """Hides whole phrases of the scene graph, or words where the graph has no phrase (TAGS, Sec. 2.1 and A.1)."""
 
     def candidates(self, graph: SceneGraph, length: int | None = None) -> list[Phrase]:
-        """The graph's phrases; where it has none (within `length`), its words."""
+        """Return the graph's phrases; its words where it has none within `length`."""
         return _within(phrases(graph), length) or _within(words(graph), length)
 
 
 class WordMasking(Masking):
-    """Each word for itself, punctuation never (UNITER; TAGS' ablation "WM").
+    """Hides single words, never punctuation (UNITER; TAGS' ablation "WM").
 
     >>> graph = SceneGraph(tokens=("a", "brown", "dog", "."))
     >>> [graph.text(phrase.span) for phrase in WordMasking(0.5)(graph, generator=torch.Generator().manual_seed(1))]
@@ -124,7 +140,7 @@ class WordMasking(Masking):
     """
 
     def candidates(self, graph: SceneGraph, length: int | None = None) -> list[Phrase]:
-        """Every word (within `length`)."""
+        """Return every word within `length`."""
         return _within(words(graph), length)
 
 

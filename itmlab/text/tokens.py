@@ -1,6 +1,7 @@
-"""WordPiece for captions: trained so that the same captions always give the same vocabulary, and word-aligned.
+"""Tokenisers of captions: WordPiece, whole words, and which pieces belong to which word.
 
-Normaliser, word splitter and the [CLS] … [SEP] frame are BERT's (Devlin et al., 2019).
+Normaliser, word splitter and the [CLS] … [SEP] frame are BERT's (Devlin et al., 2019). A number that a vocabulary holds
+only as a word is spelled out ("2 dogs" is read as "two dogs"), and `unknown_words` names the words that it lacks.
 """
 
 import json
@@ -9,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unicodedata import category
 
 import torch
 from torch import Tensor
@@ -16,6 +18,8 @@ from torch.nn.utils.rnn import pad_sequence
 
 from ..errors import ItmlabError
 from ..storage import read_json, write_bytes, write_json
+from .rules.lexicon import TABLES
+from .tokenizer_files import read_tokenizer_file
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -27,11 +31,17 @@ VOCABULARY_FILE, NAMES_FILE = "tokenizer.json", "tokenizer_config.json"
 
 
 def train_wordpiece(captions: Iterable[str], vocabulary_size: int = 1000) -> "PreTrainedTokenizerFast":
-    """A lower-casing WordPiece tokeniser with at most `vocabulary_size` pieces, a pure function of the captions.
+    """Train a lower-casing WordPiece tokeniser; the same captions always give the same vocabulary.
 
     The library's trainer numbers continuation pieces in the order of a randomly seeded hash map, which also decides
-    ties between merges. Handing it the sorted alphabet first removes both freedoms. Captions without a word, or a size
-    without room for letters, are an ItmlabError.
+    ties between merges. Giving it the sorted alphabet first makes the result deterministic.
+
+    Args:
+        captions: the captions.
+        vocabulary_size: the most pieces, special tokens included.
+
+    Raises:
+        ItmlabError: captions without a word, or a size without room for letters.
 
     >>> tokenizer = train_wordpiece(["a dog", "a dog runs"], 60)
     >>> tokenizer.convert_ids_to_tokens(tokenizer("A dog.")["input_ids"])
@@ -65,7 +75,7 @@ def train_wordpiece(captions: Iterable[str], vocabulary_size: int = 1000) -> "Pr
 
 
 def caption_splitter() -> Callable[[str], list[str]]:
-    """A function that cuts a caption into lower-case words and signs, as BERT does before it makes pieces.
+    """Return a function that cuts a caption into lower-case words and signs, as BERT does before it makes pieces.
 
     >>> caption_splitter()("Two dogs, running!")
     ['two', 'dogs', ',', 'running', '!']
@@ -78,7 +88,9 @@ def caption_splitter() -> Callable[[str], list[str]]:
 
 
 def tokenizer_of_words(words: Sequence[str]) -> "PreTrainedTokenizerFast":
-    """A lower-casing tokeniser of these whole words, in this order after the special tokens; any other is [UNK].
+    """Make a lower-casing tokeniser of whole words, numbered in this order after the special tokens.
+
+    Any other word becomes [UNK].
 
     >>> tokenizer = tokenizer_of_words(["a", "dog"])
     >>> tokenizer.convert_ids_to_tokens(tokenizer("A dog runs")["input_ids"])
@@ -109,11 +121,49 @@ def _bert_pipeline(tokenizer: "Tokenizer") -> "Tokenizer":
 
 
 def as_plain_text(tokenizer: "PreTrainedTokenizerFast") -> "PreTrainedTokenizerFast":
-    """Make the tokeniser read "[SEP]" inside a caption as five characters: captions are text, not commands."""
+    """Make a tokeniser read special tokens inside a caption, such as "[SEP]", as plain text; return it."""
     tokenizer.backend_tokenizer.encode_special_tokens = True
     tokenizer.backend_tokenizer.no_padding()
     tokenizer.backend_tokenizer.no_truncation()
+    _spell_numbers(tokenizer)
     return tokenizer
+
+
+def _spell_numbers(tokenizer: "PreTrainedTokenizerFast") -> None:
+    """Make the tokeniser read "2 dogs" as "two dogs", for each number that it knows by its word only."""
+    from tokenizers import Regex, normalizers
+
+    backend, unknown = tokenizer.backend_tokenizer, tokenizer.unk_token
+    by_figure = {"1": "one"} | {str(number): word for word, number in TABLES["numbers"].items() if word != "dozen"}
+    encodings = backend.encode_batch([*by_figure, *by_figure.values()], add_special_tokens=False)
+    is_known = dict(zip([*by_figure, *by_figure.values()], [unknown not in e.tokens for e in encodings], strict=True))
+    spelled = [
+        normalizers.Replace(Regex(rf"(?<![\w.,]){figure}(?![\w.,]*\w)"), word)
+        for figure, word in by_figure.items()
+        if is_known[word] and not is_known[figure]
+    ]
+    if spelled:
+        backend.normalizer = normalizers.Sequence([n for n in (backend.normalizer, *spelled) if n is not None])
+
+
+def unknown_words(tokenizer: "PreTrainedTokenizerFast", sentence: str) -> list[str]:
+    """Return the words of a sentence that a tokeniser does not know, as written, each once.
+
+    A model sees the same vector in the place of each of them. Punctuation is left out; an emoji counts as a word. A
+    tokeniser that cuts every word into letters or bytes has no unknown words.
+
+    Args:
+        tokenizer: of a model (`run.model.tokenizer`).
+        sentence: a caption or a query.
+
+    >>> unknown_words(tokenizer_of_words(["two", "dogs"]), "2 dogs, zebra 🐶 two")
+    ['zebra', '🐶']
+    """
+    text, unknown = plain_text(sentence), tokenizer.unk_token_id
+    encoding = tokenizer.backend_tokenizer.encode(text, add_special_tokens=False)
+    pieces = zip(encoding.ids, encoding.offsets, strict=True)
+    words = [text[slice(*offsets)] for number, offsets in pieces if number == unknown]
+    return list(dict.fromkeys(word for word in words if not all(category(letter)[0] in "PZC" for letter in word)))
 
 
 def save_tokenizer(tokenizer: "PreTrainedTokenizerFast", directory: str | Path) -> None:
@@ -125,12 +175,20 @@ def save_tokenizer(tokenizer: "PreTrainedTokenizerFast", directory: str | Path) 
 
 
 def load_tokenizer(directory: str | Path) -> "PreTrainedTokenizerFast":
-    """Read what `save_tokenizer` wrote; nothing but these two JSON files is looked at, and no code is run."""
+    """Read what `save_tokenizer` wrote: two JSON files, without running any code.
+
+    Raises:
+        ItmlabError: a file is missing or is not a tokeniser.
+    """
     from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerFast
 
-    files = Path(directory, VOCABULARY_FILE), Path(directory, NAMES_FILE)
-    content, names = (read_json(path, remedy="point at a directory that itmlab saved") for path in files)
+    files, remedy = (
+        (Path(directory, VOCABULARY_FILE), Path(directory, NAMES_FILE)),
+        "point at a directory that itmlab saved",
+    )
+    content = read_tokenizer_file(files[0], safe_patterns=(PUBLIC_WORDS,), remedy=remedy)
+    names = read_json(files[1], remedy=remedy)
     known = {*SPECIAL_TOKENS, "bos_token", "eos_token"}
     if not isinstance(names, dict) or not all(k in known and isinstance(v, str) for k, v in names.items()):
         raise ItmlabError("not the names of special tokens", where=str(files[1]), remedy="save the model again")
@@ -139,7 +197,11 @@ def load_tokenizer(directory: str | Path) -> "PreTrainedTokenizerFast":
         unknown = getattr(tokenizer.model, "unk_token", None)  # which otherwise is missed at the first unknown word
         if unknown is not None and unknown not in content["model"]["vocab"]:
             raise ValueError(f"its vocabulary lacks {unknown}")
-    except Exception as error:  # the library raises a bare Exception for a file that it cannot use
+        tokenizer.no_padding()
+        tokenizer.encode("a dog, 2 zebras")  # some faults show only now
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # a bare Exception for a file that it cannot use, or a panic in Rust
         message = f"not a tokeniser: {' '.join(str(error).split())[:200]}"
         raise ItmlabError(message, where=str(files[0]), remedy="save the model again") from None
     return as_plain_text(PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names))
@@ -152,9 +214,12 @@ PUBLIC_WORDS = r"``|''|\w+(?=n't\b)|n't\b|'(?:s|m|d|ll|re|ve)\b|\w+(?:[-./&]\w+)
 
 
 def load_words(path: str | Path) -> "PreTrainedTokenizerFast":
-    """A tokeniser of whole words from the vocabulary file of SCAN's or SGRAF's public code ("word2idx", as JSON).
+    """Make a tokeniser of whole words from a vocabulary file of SCAN's or SGRAF's public code ("word2idx", as JSON).
 
-    Words between <start> and <end>; those that are not in the file are <unk>.
+    Captions are framed by <start> and <end>; words that are not in the file become <unk>.
+
+    Raises:
+        ItmlabError: the file is not such a vocabulary.
     """
     from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
@@ -178,11 +243,21 @@ def load_words(path: str | Path) -> "PreTrainedTokenizerFast":
 def encode_captions(
     tokenizer: "PreTrainedTokenizerFast", captions: Sequence[str], maximum_tokens: int
 ) -> tuple[dict[str, Tensor], int]:
-    """Token tensors of captions, right-padded to the longest, and how many captions had to be cut.
+    """Turn captions into token tensors, right-padded to the longest.
 
-    Gives `input_ids` and `attention_mask` Long["n token"] and `word_mask` Bool["n token"], true at word pieces and
-    false at padding and at the special tokens around a caption. A caption of more than `maximum_tokens` loses its last
-    words, never its closing token. Special tokens spelled out inside a caption are read as plain text.
+    Special tokens spelled out inside a caption are read as plain text.
+
+    Args:
+        tokenizer: the tokeniser.
+        captions: at least one caption.
+        maximum_tokens: longer captions lose their last words, never the closing token.
+
+    Returns:
+        Tensors by name, `input_ids` and `attention_mask`, Long["n token"], and `word_mask`, Bool["n token"], true at
+        word pieces and false at padding and special tokens; and how many captions were cut.
+
+    Raises:
+        ItmlabError: there is no caption.
 
     >>> tokens, cut = encode_captions(train_wordpiece(["a dog runs"]), ["a dog runs", "a"], 4)
     >>> tokens["word_mask"].int().tolist(), cut  # [CLS] a dog [SEP]; [CLS] a [SEP]
@@ -208,9 +283,10 @@ def encode_captions(
 def caption_words(
     tokenizer: "PreTrainedTokenizerFast", caption: str, maximum_tokens: int
 ) -> list[tuple[str, list[int]]]:
-    """The words of a caption as written, each with the positions of its pieces among the caption's tokens.
+    """Return the words of a caption as written, each with the positions of its pieces among the caption's tokens.
 
-    Positions count the opening special token: they index the part axis of `Encoded.local`. Words cut off are left out.
+    Positions count the opening special token: they index the part axis of `Encoded.local`. Words behind the cut are
+    left out.
 
     >>> caption_words(train_wordpiece(["a dog", "a dog"]), "A dog", 16)
     [('A', [1]), ('dog', [2])]
@@ -223,19 +299,22 @@ def caption_words(
     for at, word in enumerate(encoding.word_ids):
         if word is not None:
             pieces.setdefault(word, []).append(at)
-    return [
-        (text[offsets[all_of[0]][0] : offsets[all_of[-1]][1]], [at for at in all_of if at < last])
-        for _, all_of in sorted(pieces.items())
-        if all_of[0] < last
-    ]
+    words = []
+    for _, positions in sorted(pieces.items()):
+        start, end = offsets[positions[0]][0], offsets[positions[-1]][1]
+        while 0 < start < len(text) and text[start - 1 : start + 1].isdecimal():
+            start -= 1  # a number that is spelled out stands at its last figure
+        if positions[0] < last:
+            words.append((text[start:end], [at for at in positions if at < last]))
+    return words
 
 
-# What `cleaned` leaves out, and what it makes a blank.
+# Characters that `cleaned` removes, and characters that become blanks.
 _PLAIN = str.maketrans(dict.fromkeys(",.'!?\"()*#:;~") | dict.fromkeys("-/", " "))
 
 
 def cleaned(caption: str, maximum_words: int) -> str:
-    """The caption in lower case without punctuation, cut to so many words, as FNE's released code reads it (ALBEF's).
+    """Return a caption in lower case without punctuation, as FNE's released code reads it (ALBEF's `pre_caption`).
 
     Hyphens and slashes become blanks and `<person>` "person"; two and more blanks in a row become one.
 
@@ -248,5 +327,5 @@ def cleaned(caption: str, maximum_words: int) -> str:
 
 
 def plain_text(caption: str) -> str:
-    """The caption with lone surrogates, which no tokeniser takes, replaced one for one."""
+    """Return the caption with lone surrogates, which tokenisers refuse, replaced one for one."""
     return caption.encode("utf-8", "replace").decode("utf-8")

@@ -1,7 +1,9 @@
 """Files of a run: the checkpoint, the lock, the lines of its history; and where the pretrained runs are."""
 
+import errno
 import json
 import os
+import warnings
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -12,16 +14,13 @@ import psutil
 import torch
 
 from ..errors import ItmlabError
-from ..storage import atomic_file, ordinary, unusable, usable, weights_directory
+from ..models.base import MODEL_FILES
+from ..storage import ordinary, unusable, usable, weights_directory
 
-CHECKPOINT_FILE = "checkpoint.pt"
+CHECKPOINT_FILE, LOCK_FILE = "checkpoint.pt", "lock"
+RUN_FILES = ("recipe.json", "data.json", "history.jsonl", *MODEL_FILES)
 REMEDY = "delete this directory, or train into another one"
-
-
-def save_checkpoint(path: Path, state: dict[str, Any]) -> None:
-    """Write `state` (tensors, numbers and texts in dictionaries) atomically with `torch.save`."""
-    with atomic_file(path) as file:
-        torch.save(state, file)
+LARGEST_HISTORY = 2**30  # bytes; a record has about a thousand
 
 
 def load_checkpoint(path: Path) -> dict[str, Any]:
@@ -45,17 +44,34 @@ def load_checkpoint(path: Path) -> dict[str, Any]:
         raise ItmlabError(f"damaged checkpoint: {reason}", where=str(path), remedy=REMEDY) from None
 
 
-@contextmanager
-def locked(directory: Path) -> Iterator[None]:
-    """Keep other processes from training in `directory` during the block.
-
-    The file `lock` holds the number of the process. The lock of a process that has ended is replaced.
+def refuse_links(directory: Path) -> None:
+    """Refuse a run directory in which a file is a link, as writing or copying it could reach outside.
 
     Raises:
-        ItmlabError: another running process holds the lock.
+        ItmlabError: a file of a run that is a link, a pipe, a device or a folder.
+    """
+    for path in (directory / name for name in (*RUN_FILES, CHECKPOINT_FILE, LOCK_FILE)):
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            remedy = "put a copy of the file in its place"
+            raise ItmlabError("a link, or not a regular file, in a run's directory", where=str(path), remedy=remedy)
+
+
+WITHOUT_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)  # what file systems without locks answer
+
+
+@contextmanager
+def locked(directory: Path) -> Iterator[None]:
+    """Keep other processes from writing into a run directory during the block.
+
+    The file `lock` holds the number of the process. The lock of a process that has ended is replaced. Where the file
+    system has no locks, a warning says that nothing keeps others away.
+
+    Raises:
+        ItmlabError: another running process holds the lock, or a file is a link.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    path = directory / "lock"
+    refuse_links(directory)
+    path = directory / LOCK_FILE
     with suppress(OSError, ValueError):
         if not psutil.pid_exists(int(path.read_text())):
             path.unlink()
@@ -65,6 +81,11 @@ def locked(directory: Path) -> Iterator[None]:
     except FileExistsError:
         remedy = f"wait for it, or delete {path} if no process trains here"
         raise ItmlabError("another process is training here", where=str(directory), remedy=remedy) from None
+    except OSError as error:
+        if error.errno not in WITHOUT_LOCKS:
+            raise
+        message = f"{directory}: works without a lock ({error.strerror}); let no other process train here"
+        warnings.warn(message, stacklevel=2)
     try:
         yield
     finally:
@@ -82,16 +103,17 @@ def read_json_lines(path: Path) -> list[dict[str, Any]]:
     if not path.exists():
         return []
     with usable(path):
-        lines = ordinary(path).read_bytes().split(b"\n")[:-1]
+        if ordinary(path).stat().st_size > LARGEST_HISTORY:
+            raise ItmlabError("too large for the history of a run", where=str(path), remedy=REMEDY)
+        lines = path.read_bytes().split(b"\n")[:-1]
     records = []
     for number, line in enumerate(lines, 1):
         try:
-            record = json.loads(line, object_hook=integer_keys)
-            if not isinstance(record, dict):
+            records.append(json.loads(line, object_hook=integer_keys))
+            if not isinstance(records[-1], dict):
                 raise ValueError("not an object")
         except (ValueError, RecursionError) as error:
             raise ItmlabError(f"not JSON lines: {error}", where=f"{path}:{number}") from None
-        records.append(record)
     return records
 
 
@@ -108,10 +130,10 @@ HOME = weights_directory() / "pretrained"
 
 
 def shipped_names() -> list[str]:
-    """The names of the pretrained runs."""
+    """Return the names of the pretrained runs."""
     return sorted(path.parent.name for path in HOME.glob("*/recipe.json"))
 
 
 def shipped_directory(name: str) -> Path:
-    """The directory of a pretrained run."""
+    """Return the directory of a pretrained run."""
     return HOME / name

@@ -6,12 +6,8 @@
 import hashlib
 import html
 import json
-import math
-import os
-import pickle
 import shutil
-import signal
-import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,28 +17,23 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 import torch
 from jaxtyping import Float, Int8
-from joblib import Parallel, delayed, parallel_config
-from joblib.externals.loky.process_executor import BrokenProcessPool
 from numpy import ndarray
 from torch import Tensor
-from tqdm.auto import tqdm
 
-from ..components import classes_in, find_class
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
-from ..fields import check, did_you_mean
+from ..fields import did_you_mean
 from ..metrics import statistics
 from ..metrics.by_image import CUTOFFS, MEASURES, RECALLS, SUMS, TRUTHS, measures_by_image, oracle_recalls_by_image
 from ..metrics.ranking import blocks
 from ..metrics.statistics import Interval, SeedMean, resample, seed_mean, smallest_effect
-from ..models import Model
-from ..storage import cores
-from .interruption import Interrupted
+from ..session import usual_defaults
 from .loop import is_done, train
 from .recipes import Recipe
 from .relevance import CaptionTruth
-from .run import Ensemble, Run
-from .scores import Kind, check_pools, relevance_matrix
+from .run import Ensemble, Run, borrowed
+from .scores import BYTES_A_PAIR, Kind, check_pools, relevance_matrix, require_memory
+from .workers import stopped_in_words, train_all
 
 if TYPE_CHECKING:
     import pandas
@@ -52,6 +43,7 @@ Metric = Callable[[Run, CaptionSet], Float[ndarray, "image"]]
 Metrics = Mapping[str, Metric]
 
 
+@usual_defaults()
 def compare(
     recipes: Sequence[Recipe] | Mapping[str, Recipe],
     data: CaptionSet,
@@ -85,6 +77,14 @@ def compare(
         folds: number of consecutive blocks of images, each ranked by itself (COCO 1K: 5 of 1,000), and pooled.
         jobs: runs to train at a time, each with its share of the cores; None for as many as there are cores.
         progress: whether to show progress.
+
+    Returns:
+        The comparison: a table, differences to the baseline with intervals, tests, verdicts and power.
+
+    Raises:
+        ItmlabError: before training, for recipes of equal names, an unknown baseline or split, or a split that is too
+            small; later as `train`.
+        Interrupted: after Ctrl-C, SIGTERM or a hang-up, with the number of runs that are trained.
     """
     labelled = _labelled(recipes)
     options = {"split": split, "relevance": relevance, "truth": truth, "metrics": metrics, "folds": folds}
@@ -94,6 +94,7 @@ def compare(
     return compare_runs(runs, data, baseline=baseline, **options, progress=progress)
 
 
+@usual_defaults()
 def trained(
     recipes: Sequence[Recipe] | Mapping[str, Recipe],
     data: CaptionSet,
@@ -103,9 +104,20 @@ def trained(
     jobs: int | None = None,
     progress: bool = True,
 ) -> dict[str, list[Run]]:
-    """The runs of each recipe by label, one per seed, as `compare` trains them.
+    """Train each recipe with each seed, as `compare` does, without comparing them.
 
     Use it to compare on other images than those of `data`: `compare_runs(trained(…), other)`.
+
+    Args:
+        recipes: recipes with different names, or recipes by label.
+        data: the data set to train on.
+        seeds: the seeds, or their number.
+        run_root: directory of the runs.
+        jobs: runs to train at a time.
+        progress: whether to show progress.
+
+    Returns:
+        The runs by label, one per seed.
     """
     labelled = _labelled(recipes)
     seeds = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
@@ -115,10 +127,15 @@ def trained(
     for label, recipe in labelled.items():
         home = Path(run_root) / directory_name(label, recipe, data)
         runs[label] = {home / f"seed-{seed}": recipe.replace(seed=seed) for seed in seeds}
-    missing = {path: recipe for group in runs.values() for path, recipe in group.items() if not is_done(path)}
-    _train_all(missing, data, jobs, progress)
-    # all of them are trained: this opens them, and refuses a directory that has another run
-    return {label: [train(recipe, data, path) for path, recipe in group.items()] for label, group in runs.items()}
+    every = {path: recipe for group in runs.values() for path, recipe in group.items()}
+
+    def stand() -> str:
+        return f"{sum(map(is_done, every))} of {len(every)} runs in {run_root} are trained; compare again to resume"
+
+    with stopped_in_words(stand):
+        train_all({path: recipe for path, recipe in every.items() if not is_done(path)}, data, jobs, progress)
+        # all of them are trained: this opens them, and refuses a directory that has another run
+        return {label: [train(recipe, data, path) for path, recipe in group.items()] for label, group in runs.items()}
 
 
 def _labelled(recipes: Sequence[Recipe] | Mapping[str, Recipe]) -> dict[str, Recipe]:
@@ -146,78 +163,10 @@ def directory_name(label: str, recipe: Recipe, data: CaptionSet) -> str:
     return f"{plain}-{hashlib.sha256(content.encode()).hexdigest()[:8]}"
 
 
-# Training what is missing, several runs at a time.
-
-
-def _train_all(runs: Mapping[Path, Recipe], data: CaptionSet, jobs: int | None, progress: bool) -> None:
-    """Train every recipe in its directory, `jobs` at a time.
-
-    Each run gets an equal share of the cores, however few are left to train, so that its weights do not depend on that.
-    On a GPU, under `accelerate launch` and with one job, runs are trained one after the other in this process.
-
-    Raises:
-        ItmlabError: as `train`, or a worker process that died.
-        Interrupted: after Ctrl-C; the next call resumes.
-    """
-    check(jobs is None or jobs >= 1, "jobs", jobs, "1 or more, or None for as many as there are cores")
-    one_by_one = torch.cuda.is_available() or int(os.environ.get("WORLD_SIZE", "1")) > 1
-    jobs = jobs or (1 if one_by_one else cores())
-    if jobs == 1:
-        for directory, recipe in runs.items():
-            train(recipe, data, directory, progress=progress)
-        return
-    threads, work = max(1, cores() // jobs), delayed(_train_in_worker)
-    tasks = [work(recipe, data, path, threads, custom_classes(recipe), os.getpid()) for path, recipe in runs.items()]
-    workers = max(2, min(jobs, len(runs)))  # joblib would use this process as the only worker
-    try:
-        with parallel_config("loky", inner_max_num_threads=threads):
-            results = Parallel(workers, return_as="generator", pre_dispatch="n_jobs")(tasks)
-            for error in tqdm(results, total=len(runs), desc="runs", disable=not progress):
-                if error is not None:
-                    raise ItmlabError(error)
-    except KeyboardInterrupt:
-        raise Interrupted(signal.SIGINT, "stopped; compare again to resume") from None
-    except (BrokenProcessPool, pickle.PicklingError) as error:
-        traceback = str(error.__cause__ or error).replace('"""', "").strip()
-        reason = traceback.splitlines()[-1][:200]
-        raise ItmlabError(f"a worker process failed: {reason}", remedy="compare again, or with jobs=1") from None
-
-
-def custom_classes(recipe: Recipe) -> dict[tuple[str, str], type]:
-    """The classes of a recipe's custom components by module and name; of a nested class, the outermost one.
-
-    A recipe's file names them, and a worker process has not imported or defined them.
-    """
-    classes: list[type] = [cls for cls in classes_in(recipe) if ":" in cls.class_name()]
-    if recipe.encoder is not None:
-        classes.append(find_class(recipe.encoder, Model))
-    places = [(cls.__module__, cls.__qualname__.partition(".")[0]) for cls in classes]
-    return {(module, name): getattr(sys.modules[module], name) for module, name in places}
-
-
-def _train_in_worker(
-    recipe: Recipe, data: CaptionSet, directory: Path, threads: int, classes: dict, parent: int
-) -> str | None:
-    """Train one run in a worker process and return the message of an error; stop when the parent has died."""
-
-    def stop_without_parent(_: dict[str, Any]) -> None:
-        if os.getppid() != parent:
-            os.kill(os.getpid(), signal.SIGTERM)  # finishes the step and saves
-
-    for (module, name), cls in classes.items():  # always anew: a worker outlives a notebook cell that is run again
-        setattr(sys.modules[module], name, cls)
-    torch.set_num_threads(threads)
-    try:
-        train(recipe, data, directory, progress=False, on_record=stop_without_parent)
-    except (ItmlabError, Interrupted) as error:
-        if os.getppid() != parent:
-            os._exit(1)  # no process takes the result, and the worker would wait for its next task
-        return str(error)
-
-
 # Evaluating runs, image by image.
 
 
+@usual_defaults()
 def compare_runs(
     runs: Mapping[str, Sequence[Run | Ensemble]],
     data: CaptionSet,
@@ -230,20 +179,43 @@ def compare_runs(
     folds: int = 1,
     progress: bool = True,
 ) -> "Comparison":
-    """Compare trained runs, by label as many with the same seeds; arguments as those of `compare`.
+    """Compare trained runs.
 
-    An `ensemble` counts as a run with the seed of its first run. Your own `metrics` take runs only.
+    An `ensemble` counts as a run with the seed of its first run. Each model is in memory only while its run is scored.
+
+    Args:
+        runs: by label as many runs, with the same seeds.
+        data: the data set to compare on.
+        baseline: the label that the others are compared with; the first by default.
+        split: the split to compare on.
+        relevance: as for `compare`; `truth`, `metrics`, `folds` and `progress` too.
+
+    Returns:
+        The comparison.
+
+    Raises:
+        ItmlabError: labels with other seeds, a run that is given twice under one label, or a split that is too small.
     """
     baseline = one_of(runs, baseline)
     seeds = {label: [run.recipe.seed for run in group] for label, group in runs.items()}
     if not seeds[baseline] or any(group != seeds[baseline] for group in seeds.values()):
         raise ItmlabError(f"runs are paired by their seeds, which are {seeds}", remedy="give each label the same seeds")
+    for label, group in runs.items():
+        refuse_repeated(label, group)
     held_out = data.split(split)
     check_split(held_out, split, relevance, truth, metrics, folds)
-    galleries = _galleries(held_out, relevance, truth, folds, progress)
-    measured = {
-        label: [_measures_of(run, held_out, galleries, metrics or {}) for run in group] for label, group in runs.items()
-    }
+    measured: dict[str, list[dict[str, ndarray]]] = {label: [] for label in runs}
+
+    def stand() -> str:
+        count = sum(map(len, measured.values()))
+        return f"{count} of {sum(map(len, runs.values()))} runs are scored; all are trained; compare again to score"
+
+    with stopped_in_words(stand):
+        galleries = _galleries(held_out, relevance, truth, folds, progress)
+        for label, group in runs.items():
+            for run in group:
+                with borrowed(run.members):
+                    measured[label].append(_measures_of(run, held_out, galleries, metrics or {}))
     measures = list(measured[baseline][0])
     values = {label: np.stack([np.stack([*run.values()]) for run in group]) for label, group in measured.items()}
     # the same queries for all: those that have a value in every run
@@ -257,6 +229,15 @@ def compare_runs(
     about = {"name": data.name, "fingerprint": data.fingerprint, "split": split}
     groups = {label: list(group) for label, group in runs.items()}
     return Comparison(totals, counts, measures, baseline, seeds[baseline], groups, oracles, about)
+
+
+def refuse_repeated(label: str, group: Sequence[Run | Ensemble]) -> None:
+    """Raise an ItmlabError for a run, or an ensemble of the same runs, that would count as two seeds of a label."""
+    seeds = Counter(run.recipe.seed for run in group)
+    members = Counter(frozenset(member.directory.resolve() for member in run.members) for run in group)
+    if max(seeds.values()) > 1 or max(members.values()) > 1:
+        message = f"{label!r} has one run twice: the seeds are {sorted(seeds.elements())}"
+        raise ItmlabError(message, remedy="give each run once, and runs of different seeds")
 
 
 class Gallery(NamedTuple):
@@ -284,15 +265,13 @@ def _galleries(data: CaptionSet, relevance: Kind | None, truth: bool, folds: int
 def _measures_of(
     run: Run | Ensemble, held_out: CaptionSet, galleries: Sequence[Gallery], metrics: Metrics
 ) -> dict[str, Float[ndarray, "2 image"]]:
-    """As `measures_by_image`, over all galleries, and the user's own metrics."""
+    """The measures of `measures_by_image` over all galleries, and the custom metrics."""
     parts = [measures_by_image(run.similarity(gallery.data), *gallery) for gallery in galleries]
     measures = {name: torch.cat([part[name] for part in parts], dim=1).numpy() for name in parts[0]}
     for name, metric in metrics.items():
         values = np.asarray(metric(run, held_out), dtype=float)
         if values.shape != (len(held_out),):
-            message = (
-                f"metric {name!r} gave shape {values.shape}, wanted a number for each of the {len(held_out)} images"
-            )
+            message = f"metric {name!r} gave shape {values.shape}, expected a number for each of {len(held_out)} images"
             raise ItmlabError(message, where=str(run.directory), remedy="NaN for an image that has none")
         known = np.isfinite(values)
         measures[name] = np.stack([np.where(known, values, 0.0) / 100, known])
@@ -306,11 +285,12 @@ def check_split(
     remedy = f"compare on a split of {folds * (max(CUTOFFS) + (relevance is not None))} images or more"
     options = {"folds": folds, "relevance": relevance, "truth": truth}
     check_pools(held_out, **options, where=f"split {split!r}", remedy=remedy)
+    require_memory(held_out, BYTES_A_PAIR * (1 + (relevance is not None) + truth))
     if taken := sorted({*(metrics or {})} & {*MEASURES, *SUMS}):
         raise ItmlabError(f"there is a measure {taken[0]!r} already", remedy="give your own metric another name")
 
 
-# What was found.
+# The comparison.
 
 
 def in_words(difference: Interval) -> str:
@@ -354,18 +334,6 @@ class Verdicts(dict[str, Verdict]):
         return "\n".join(f"{measure}: {verdict}" for measure, verdict in self.items())
 
 
-class SeedsNeeded(NamedTuple):
-    """How many seeds an effect needs to be detected: infinity where the test images leave too much uncertainty."""
-
-    seeds: int | float
-    image_error: float  # the standard error that the test images leave, whatever the number of seeds
-
-    def __repr__(self) -> str:
-        if math.isfinite(self.seeds):
-            return f"{self.seeds} seeds"
-        return f"no number of seeds, as the few images leave a standard error of {self.image_error:.1f} points"
-
-
 def share_of_oracle(kind: str) -> str:
     """The column that has RSum as percent of an oracle's."""
     return f"RSum, % of oracle ({kind})"
@@ -373,7 +341,7 @@ def share_of_oracle(kind: str) -> str:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What `compare` found.
+    """The result of `compare`: what every recipe reaches on every image, and what follows from it.
 
     Intervals are 95 % intervals of Student's t over seeds with images resampled inside, an image together with its
     captions (`metrics.statistics.seed_mean`). Differences are paired: by seed, and by the images that are drawn. With
@@ -433,10 +401,11 @@ class Comparison:
 
     def table(self) -> list[dict[str, Any]]:
         """A row per recipe: means over seeds by column."""
-        return [
-            {"recipe": label, "seeds": len(self.seeds), **dict(zip(self.columns, means.tolist(), strict=True))}
-            for label, means in self._means.items()
-        ]
+        rows = []
+        for label, values in self._by_seed.items():
+            means = dict(zip(self.columns, values.mean(axis=0).tolist(), strict=True))
+            rows.append({"recipe": label, "seeds": len(self.seeds), **means})
+        return rows
 
     def intervals(self, label: str) -> dict[str, Interval]:
         """A recipe by column: the mean over seeds, and its interval."""
@@ -488,24 +457,22 @@ class Comparison:
             verdicts[column] = Verdict(word, ends, smallest_effect(ends))
         return verdicts
 
-    def power(self, effect: float, column: str = "RSum", *, share: float = 0.8) -> dict[str, SeedsNeeded]:
-        """By recipe, how many seeds until a difference of `effect` points is found in this `share` of repetitions.
+    def power(self, effect: float, column: str = "RSum", *, share: float = 0.8) -> dict[str, int | float]:
+        """By recipe, how many seeds it takes to find a difference of `effect` points in this `share` of repetitions.
 
         It follows from the deviation of the paired differences over the seeds, which few seeds estimate badly, and over
-        draws of the test images, which more seeds do not reduce (`metrics.seeds_needed`).
+        draws of the test images, which more seeds do not reduce (`metrics.seeds_needed`). It is infinite where the
+        images alone leave too much uncertainty.
         """
         if len(self.seeds) < 2:
             raise ItmlabError("one seed does not show how seeds deviate", remedy="compare with seeds=3 or more")
-        place, images = self._place(column), resample(np.random.default_rng(0), self.images, 500, counts=True)
-        weights = np.concatenate([np.ones((1, self.images)), images])
-        values = {label: self._values(label, weights)[..., place] for label in self.labels}
-        needed = {}
+        needed, place = {}, self._place(column)
         for label in self.labels:
             if label != self.baseline:
-                paired = values[label] - values[self.baseline]
-                over_seeds, over_images = float(np.std(paired[0], ddof=1)), float(np.std(paired[1:].mean(axis=1)))
-                seeds = statistics.seeds_needed(over_seeds, effect, power=share, fixed=over_images)
-                needed[label] = SeedsNeeded(seeds, over_images)
+                paired, drawn = (values[label] - values[self.baseline] for values in (self._by_seed, self._draws))
+                over_seeds = float(np.std(paired[:, place], ddof=1))
+                over_images = float(np.std(drawn[..., place].mean(axis=1)))
+                needed[label] = statistics.seeds_needed(over_seeds, effect, power=share, fixed=over_images)
         return needed
 
     # The bootstrap.
@@ -526,10 +493,6 @@ class Comparison:
     @cached_property
     def _by_seed(self) -> dict[str, Float[ndarray, "seed column"]]:
         return {label: self._values(label, np.ones((1, self.images)))[0] for label in self.labels}
-
-    @cached_property
-    def _means(self) -> dict[str, Float[ndarray, "column"]]:
-        return {label: values.mean(axis=0) for label, values in self._by_seed.items()}
 
     @cached_property
     def _draws(self) -> dict[str, Float[ndarray, "draw seed column"]]:
@@ -558,31 +521,10 @@ class Comparison:
             raise ItmlabError(f"nothing compared is called {column!r}", remedy=did_you_mean(column, self.columns))
         return self.columns.index(column)
 
-    # Shown as text, in a notebook, as a DataFrame, as a figure.
-
-    def to_pandas(self) -> "pandas.DataFrame":
-        """A row per recipe and column: value and interval, the difference to the baseline with its interval, p.
-
-        "p (Holm)" is corrected for the number of recipes, each column for itself.
-        """
-        import pandas
-
-        rows = []
-        for column in self.columns:
-            tested = self.tests(column)
-            for label in self.labels:
-                value, lower, upper = self.intervals(label)[column]
-                row = {"recipe": label, "measure": column, "seeds": len(self.seeds)}
-                row |= {"value": value, "lower": lower, "upper": upper}
-                if label in tested:
-                    (value, lower, upper), p, corrected = tested[label][column]
-                    row |= {"difference": value, "difference lower": lower, "difference upper": upper}
-                    row |= {"p": p, "p (Holm)": corrected}
-                rows.append(row)
-        return pandas.DataFrame(rows)
+    # Shown as text and in a notebook.
 
     def _frame(self) -> "pandas.DataFrame":
-        """The table as it is shown: means of all recalls, and each of `shown` beside its difference to the baseline."""
+        """The table that is shown: means of all recalls, and each of `shown` beside its difference to the baseline."""
         import pandas
 
         tested = self.tests(*self.shown)

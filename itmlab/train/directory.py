@@ -11,9 +11,9 @@ from ..data.captionset import CaptionSet
 from ..errors import ItmlabError, named
 from ..fields import join, shown
 from ..models import build_from, build_model, load_model
-from ..models.base import MODEL_FILES, WEIGHTS_FILE
-from ..storage import ordinary, read_json, write_json
-from .checkpoint import CHECKPOINT_FILE, REMEDY, shipped_directory, shipped_names
+from ..models.base import WEIGHTS_FILE
+from ..storage import ordinary, read_json, unusable, write_json
+from .checkpoint import CHECKPOINT_FILE, REMEDY, RUN_FILES, shipped_directory, shipped_names
 from .recipes import Recipe
 
 # Starts of the papers that do not ship, and where they are.
@@ -25,22 +25,36 @@ PUBLIC_STARTS = {
 
 
 def first_model(recipe: Recipe, captions: Iterable[str]) -> nn.Module:
-    """The model of step 0, in training mode: fresh, its vocabulary made from captions, or `recipe.start`'s.
+    """Build the model of step 0, in training mode: from random weights, or from those of `recipe.start`.
 
-    A start of another configuration is an ItmlabError that names what differs (see `models.build_from`).
+    Args:
+        recipe: the recipe.
+        captions: what the vocabulary of a fresh model is built from.
+
+    Raises:
+        ItmlabError: the start has another configuration; the error names what differs.
     """
     if recipe.start is None:
         return build_model(recipe.model, captions, encoder=recipe.encoder)
     home = start_directory(recipe.start)
     with named(home):
         model = build_from(load_model(home, recipe.encoder), recipe.model, recipe.encoder)
-    if _learns_to_correct(recipe) and not _has_learnt_to_correct(home):
+    has_recipe = (home / "recipe.json").exists()  # a saved model without one is taken to have learnt to correct
+    if _learns_to_correct(recipe) and has_recipe and not _learns_to_correct(Recipe.load(home / "recipe.json")):
         model.heads.woc.load_state_dict(model.heads.mlm.state_dict())  # as `load_public` does: a better start than none
     return model
 
 
+def _learns_to_correct(recipe: Recipe) -> bool:
+    return recipe.tags is not None and recipe.tags.weights.correction > 0
+
+
 def start_directory(start: str) -> Path:
-    """The directory of a shipped run's name, or of a run or a saved model; anything else is an ItmlabError."""
+    """Return the directory of a pretrained run by its name, or of a run or a saved model by its path.
+
+    Raises:
+        ItmlabError: it is neither.
+    """
     if start in shipped_names():
         return shipped_directory(start)
     if (Path(start) / "config.json").is_file():
@@ -51,42 +65,27 @@ def start_directory(start: str) -> Path:
     raise ItmlabError("no shipped run and no directory of a saved model", where=repr(start), remedy=remedy)
 
 
-def inputs(recipe: Recipe) -> dict[str, Any]:
-    """A hash of each file that a recipe names, so that a run is not gone on with after it has changed."""
+def inputs(recipe: Recipe) -> dict[str, str]:
+    """Return a hash of each file that a recipe names, as a run must not resume after one has changed."""
     files = {}
     if recipe.start is not None:
-        files["start"] = start_directory(recipe.start) / "model.safetensors"
+        files["start"] = start_directory(recipe.start) / WEIGHTS_FILE
     if recipe.extra_negatives is not None:
         files["extra_negatives"] = Path(recipe.extra_negatives.path)
     return {name: file_hash(path) for name, path in files.items()}
 
 
-def _learns_to_correct(recipe: Recipe) -> bool:
-    return recipe.tags is not None and recipe.tags.weights.correction > 0
-
-
-def _has_learnt_to_correct(directory: Path) -> bool:
-    """A saved model that is no run is taken at its word."""
-    path = directory / "recipe.json"
-    return not path.exists() or _learns_to_correct(Recipe.load(path))
-
-
 def file_hash(path: Path) -> str:
-    """SHA-256 of a file; one that cannot be read is an ItmlabError."""
+    """Return the SHA-256 of a file; one that cannot be read is an ItmlabError."""
     try:
         with open(ordinary(path), "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
-        raise ItmlabError(f"cannot be read ({error.strerror})", where=str(path)) from None
-
-
-# The files of a run directory.
-
-RUN_FILES = ("recipe.json", "data.json", "history.jsonl", *MODEL_FILES)
+        raise unusable(error, path) from None
 
 
 def described(recipe: Recipe, data: CaptionSet) -> dict[str, Any]:
-    """Return what a run directory says about the run's origin, by file name."""
+    """Return what a run directory says about the run's origin: the content of its recipe.json and data.json."""
     about: dict[str, Any] = {
         "name": data.name,
         "images": len(data),
@@ -118,10 +117,10 @@ def refuse_another(directory: Path, origin: dict[str, Any], *, resume: bool) -> 
     if not resume:
         raise ItmlabError("contains a run already", where=str(directory), remedy=f"resume it, or {REMEDY}")
     for name, here in origin.items():
-        saved = read_json(directory / name, remedy=REMEDY) if name in existing else here
+        saved = read_json(directory / name, remedy=REMEDY)
         if difference := first_difference(saved, here):
-            what = f"contains a run with another {Path(name).stem}: {difference}"
-            raise ItmlabError(what, where=str(directory), remedy=REMEDY)
+            message = f"contains a run with another {Path(name).stem}: {difference}"
+            raise ItmlabError(message, where=str(directory), remedy=REMEDY)
 
 
 def is_begun(directory: Path) -> bool:

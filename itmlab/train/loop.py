@@ -7,11 +7,10 @@ a resumed run repeats nothing and leaves nothing out.
 import math
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, nullcontext
 from itertools import islice
 from pathlib import Path
 
-import torch
 from accelerate import Accelerator
 from torch.nn.utils import clip_grad_norm_
 from tqdm.auto import tqdm
@@ -22,28 +21,23 @@ from ..errors import ItmlabError, printable
 from ..fields import check
 from ..models.base import WEIGHTS_FILE
 from ..models.photographs import as_seen_by
+from ..session import usual_defaults
 from ..storage import usable
 from .checkpoint import CHECKPOINT_FILE, load_checkpoint, locked
 from .directory import begin, described, refuse_another
 from .interruption import signals_collected
 from .recipes import Recipe
-from .record import (
-    COLLAPSED_RECORDS,
-    OnRecord,
-    RunWriter,
-    first_step_warnings,
-    is_at_chance,
-    is_collapsed,
-    step_details,
-)
+from .record import IDLE_RECORDS, OnRecord, RunWriter, first_step_warnings, is_at_chance, reason_idle, step_details
 from .run import Run, keeps
 from .scores import CUTOFFS, evaluate
+from .session import memory_named, repeatable, this_process
 from .settings import OptimiserSettings
 from .state import State, Task, add_up_gradients
 
 RECORD_EVERY = 10  # steps between two lines of the history
 
 
+@usual_defaults()
 def train(
     recipe: Recipe,
     data: CaptionSet,
@@ -58,10 +52,14 @@ def train(
 ) -> Run:
     """Train `recipe` on the split "train" of `data` (all of it if it has no splits), evaluating on "val" each epoch.
 
-    An interrupted run in `run_dir` is resumed exactly. The saved weights are those of the best validation RSum after
-    the warm-up, or the last ones where nothing is held out. Ctrl-C or SIGTERM finishes the step (on a GPU up to ten
-    steps), saves a checkpoint and raises `Interrupted` (a KeyboardInterrupt). A run that cannot become anything is
-    warned of (`TrainingWarning`).
+    An interrupted run in `run_dir` is resumed exactly: on the same machine and with the same number of threads
+    (`torch.get_num_threads()`), the weights are equal to the bit to those of a run without interruption. With another
+    number of threads, sums differ in their last digits.
+
+    The saved weights are those of the best validation RSum after the warm-up, or the last ones where nothing is held
+    out. Ctrl-C or SIGTERM finishes the step (on a GPU up to ten steps), saves a checkpoint and raises `Interrupted` (a
+    KeyboardInterrupt); a command then ends with 130 or 143. A run that cannot learn anything is warned of
+    (`TrainingWarning`).
 
     Args:
         recipe: what to train.
@@ -78,7 +76,7 @@ def train(
         ItmlabError: a loss that is not finite, splits without "train", a directory of another recipe or data set.
     """
     check(max_steps is None or max_steps > 0, "max_steps", max_steps, "1 or more")
-    accelerator, directory = accelerator or Accelerator(), Path(run_dir)
+    accelerator, directory = accelerator or this_process(), Path(run_dir)
     origin = described(recipe, data)
     refuse_another(directory, origin, resume=resume)
     done = is_done(directory, max_steps)
@@ -89,6 +87,7 @@ def train(
     is_first = accelerator.is_main_process
     with (
         usable(kept=directory),
+        memory_named(recipe.name),
         locked(directory) if is_first else nullcontext(),
         repeatable(accelerator),
         signals_collected() as signals,
@@ -125,7 +124,7 @@ def run_training(
     checkpoint_every: int,
     shown: bool,
 ) -> None:
-    """The training loop: from the position of `state` to the end of the recipe, or up to `max_steps` steps in all."""
+    """Train from the position of `state` to the end of the recipe, or up to `max_steps` steps in all."""
     recipe, model, task, position = state.recipe, state.model, state.task, state.position
     settings, optimiser = recipe.data, state.optimiser
     batches = batches_of(state)
@@ -152,30 +151,31 @@ def run_training(
                     results.append(result)
                 add_up_gradients(state.learnt, state.accelerator)
                 norm = clip_grad_norm_(state.learnt.parameters(), recipe.optimiser.clip)
-                held = writer.hold(results, group, norm)
+                is_finite = writer.hold(results, group, norm)
                 rate = learning_rate_at(recipe.optimiser, position.step, steps_per_epoch, total_steps / steps_per_epoch)
                 for parameters in optimiser.param_groups:
                     parameters["lr"] = rate
                 # a fused optimiser skips the step, as weights that are not finite would disturb the next steps
-                optimiser.found_inf = (~(held.loss + held.norm).isfinite()).float()
+                optimiser.found_inf = (~is_finite).float()
                 optimiser.step()
                 task.after_step()
                 position.step += 1
                 position.batch += len(group)
                 bar.update()
                 recorded = position.step % RECORD_EVERY == 0
-                if on_cpu or recorded or position.step == 1:  # a GPU is not waited for between two records
+                begins = position.batch == len(group) and epoch in (0, settings.warm_up_epochs)  # with another loss
+                if on_cpu or recorded or begins:  # a GPU is not waited for between two records
                     loss, gradient_norm = writer.read_losses()
-                if position.step == 1:
-                    for message in first_step_warnings(recipe, group[0], state.learnt):
-                        writer.warn(message)
+                for message in first_step_warnings(recipe, results[0], group[0], state.learnt) if begins else ():
+                    writer.warn(message)
                 if recorded:
                     values = {"loss": loss, "learning_rate": rate, "gradient_norm": gradient_norm}
                     writer.add("step", **values, **step_details(results))
                     bar.set_postfix(loss=f"{loss:.3f}", refresh=False)
-                    position.collapsed = position.collapsed + 1 if is_collapsed(results) else 0
-                    if position.collapsed == COLLAPSED_RECORDS:
-                        writer.warn(f"all similarities are equal and the loss stays at {loss:.3f}: training collapsed")
+                    reason = reason_idle(results, gradient_norm)
+                    position.idle = position.idle + 1 if reason else 0
+                    if position.idle == IDLE_RECORDS:
+                        writer.warn(f"{reason} and the loss stays at {loss:.3f}: training collapsed")
                 optimiser.zero_grad()
                 if on_cpu or recorded:
                     writer.stop_if_asked()
@@ -207,7 +207,7 @@ def run_training(
 
 
 def batches_of(state: State) -> PairBatches:
-    """The batches that the task of a run asks for."""
+    """Return the batches that the task of a run asks for."""
     settings = state.recipe.data
     return PairBatches(
         state.task.data,
@@ -220,17 +220,22 @@ def batches_of(state: State) -> PairBatches:
 
 
 def groups(batches: Iterable[Batch], size: int) -> Iterator[list[Batch]]:
-    """Batches in groups of `size`, the last one of an epoch maybe shorter."""
+    """Yield batches in groups of `size`; the last group of an epoch may be shorter."""
     batches = iter(batches)
     while group := list(islice(batches, size)):
         yield group
 
 
 def learning_rate_at(settings: OptimiserSettings, step: int, steps_an_epoch: int, epochs: float) -> float:
-    """The rate of step `step` (from 0): a linear warm-up, then constant, stepped, linear to 0 or cosine to 0.
+    """Return the learning rate of a step: a linear warm-up, then the schedule.
 
-    A function of the position alone, so that a resumed run needs no scheduler state. `epochs` are those of the whole
-    run; where it ends within one, not a whole number.
+    It is a function of the position alone, so that a resumed run needs no scheduler state.
+
+    Args:
+        settings: the rate, the warm-up and the schedule.
+        step: the step, from 0.
+        steps_an_epoch: the steps of an epoch.
+        epochs: the epochs of the whole run; not a whole number if it ends within one.
 
     >>> settings = OptimiserSettings(learning_rate=1.0, schedule="linear", milestones=())
     >>> [learning_rate_at(settings, step, steps_an_epoch=2, epochs=2) for step in range(4)]
@@ -250,7 +255,7 @@ def learning_rate_at(settings: OptimiserSettings, step: int, steps_an_epoch: int
 
 
 def task_of(recipe: Recipe) -> type[Task]:
-    """The task that trains by this recipe."""
+    """Return the task that trains by this recipe."""
     from .pretraining import RegionTowerTask, TowerTask
     from .step_cross import CrossEncoderTask
     from .step_dual import DualEncoderTask
@@ -261,32 +266,12 @@ def task_of(recipe: Recipe) -> type[Task]:
 
 
 def parts(data: CaptionSet, most: int | None = None) -> tuple[CaptionSet, CaptionSet | None]:
-    """What is trained on, and what is evaluated on each epoch: at most so many pictures."""
+    """Return what is trained on, and at most `most` images to evaluate on after epochs."""
     training = data.split("train") if data.splits else data  # with splits but no "train", all would be the test set too
     if len(training) < 2:
-        what = f"{len(training)} image to train on, of which no other's caption is a negative"
-        raise ItmlabError(what, where=data.name, remedy="give more images")
+        message = f"{len(training)} image to train on, so that no caption is a negative"
+        raise ItmlabError(message, where=data.name, remedy="give more images")
     if "val" not in data.splits or most == 0:
         return training, None
     held_out = data.split("val")
     return training, held_out if most is None else held_out.select(range(min(most, len(held_out))))
-
-
-@contextmanager
-def repeatable(accelerator: Accelerator) -> Iterator[None]:
-    """Inside, a GPU adds up in a fixed order where it can; the caller's random numbers and settings are left alone."""
-    on_gpu = accelerator.device.type == "cuda"
-    enabled = torch.are_deterministic_algorithms_enabled()
-    warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
-    filling = torch.utils.deterministic
-    fill = filling.fill_uninitialized_memory
-    with torch.random.fork_rng(devices=[accelerator.device] if on_gpu else []):
-        if on_gpu:
-            os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # what cuBLAS asks for
-            torch.use_deterministic_algorithms(True, warn_only=True)
-            filling.fill_uninitialized_memory = False  # half of all kernels, for memory that is written anyway
-        try:
-            yield
-        finally:
-            torch.use_deterministic_algorithms(enabled, warn_only=warn_only)
-            filling.fill_uninitialized_memory = fill

@@ -1,28 +1,26 @@
 """Hard negatives mined with any encoder: the nearest captions of each image and images of each caption.
 
-In text retrieval negatives are mined with ranges and margins, as the nearest are often false: NV-Retriever (Moreira et
-al., 2024) and sentence-transformers' `mine_hard_negatives`. Here both ways between images and captions, with FNE's
-posterior (Li et al., 2023, Eq. 9) as one more filter, and with the world's truth where there is one (METHODS 3.10).
+Text retrieval mines negatives with ranges and margins, as the nearest are often false: NV-Retriever (Moreira et al.,
+2024) and `mine_hard_negatives` of sentence-transformers. Here both ways between images and captions, with the world's
+truth where there is one (METHODS 3.10).
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
-from jaxtyping import Bool, Float, Float64, Int8, Int64
-from scipy.sparse import csr_array
+from jaxtyping import Bool, Float, Int8, Int64
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
 from ..fields import from_plain
-from ..models.encoded import cosine_similarity, evaluating
-from ..samplers.fne import FalseNegativeEliminating, Statistics, posterior
+from ..models.encoded import cosine_similarity
+from ..session import usual_defaults
 from ..synthesis.files import NegativeFile, rows_of, write_negatives
 from ..synthesis.negative import Negative
 from .run import Run
@@ -32,11 +30,9 @@ from .search import largest
 if TYPE_CHECKING:
     import datasets
 
-BATCH_SIZE = 32  # pairs from which FNE's statistics are gathered together, as in its training
 SCORES_AT_ONCE = 1 << 24
-Pairs = Int64[Tensor, "pair"]
 Rows = Int64[Tensor, "row"]
-ScoreRows = Callable[[Rows], Float[Tensor, "row candidate"]]
+Encoder = Run | nn.Module | tuple[Tensor, Tensor]
 
 
 @dataclass(frozen=True)
@@ -46,62 +42,71 @@ class Filters:
     number: int = 3
     skip: int = 0
     up_to: int | None = None
+    margin: float | None = None
     relative_margin: float | None = None
-    probability: float | None = None
-    prior: float = 1e-4
 
     def __post_init__(self) -> None:
-        for name, least in {"number": 1, "skip": 0, "up_to": self.skip + self.number, "relative_margin": 0}.items():
-            if (value := getattr(self, name)) is not None and value < least:
-                raise ItmlabError(f"{name}={value!r}", where="mine", remedy=f"give {least} or more")
-        if self.probability is not None and not 0 < self.probability <= 1:
-            raise ItmlabError(f"probability={self.probability!r}", where="mine", remedy="give one above 0, up to 1")
+        least = {"number": 1, "skip": 0, "up_to": self.skip + self.number, "margin": 0, "relative_margin": 0}
+        for name, smallest in least.items():
+            if (value := getattr(self, name)) is not None and not value >= smallest:
+                raise ItmlabError(f"{name}={value!r}", where="mine", remedy=f"give {smallest} or more")
 
     @property
     def last(self) -> int:
         """The rank at which looking ends."""
         return self.skip + 10 * self.number if self.up_to is None else self.up_to
 
+    def limits(self, positives: Float[Tensor, "anchor"]) -> Float[Tensor, "anchor"]:
+        """The highest score that a negative of each anchor may have."""
+        limits = torch.full_like(positives, torch.inf)
+        if self.margin is not None:
+            limits = positives - self.margin
+        if self.relative_margin is not None:
+            limits = torch.minimum(limits, positives - self.relative_margin * positives.abs())
+        return limits
+
 
 @dataclass(frozen=True)
 class Nearest:
-    """The negatives of all anchors of one kind, −1 and NaN where there are fewer, and what was left out why.
+    """The negatives of all anchors of one kind.
 
-    `positive_scores` are those of the margins. `truth` is what the world says of each: 1 true, 0 false, −1 undecided.
+    Attributes:
+        negatives: the candidates' indices, the nearest first, -1 where there are fewer.
+        scores: their scores, NaN where there are fewer.
+        positive_scores: the lowest score of each anchor's own candidates, NaN without any.
+        counts: how many candidates were looked at, and how many of them a margin left out.
+        truth: what the world says of each negative: 1 true, 0 false, -1 undecided.
     """
 
     negatives: Int64[Tensor, "anchor number"]
     scores: Float[Tensor, "anchor number"]
     positive_scores: Float[Tensor, "anchor"]
-    left_out: dict[str, int]
-    truth: Int8[Tensor, "anchor number"] | None = None
+    counts: Counter[str]
+    truth: Int8[Tensor, "anchor number"]
 
     def of(self, anchor: int) -> list[int]:
         """The negatives of one anchor, the nearest first."""
         return [negative for negative in self.negatives[anchor].tolist() if negative >= 0]
 
 
-def mine(
-    encoder: Run | nn.Module | tuple[Tensor, Tensor], data: CaptionSet, *, truth: bool = True, **filters: Any
-) -> "Mined":
-    """The hardest captions of every image and images of every caption of `data`, by an encoder.
+@usual_defaults()
+def mine(encoder: Encoder, data: CaptionSet, *, truth: bool = True, **filters: Any) -> "Mined":
+    """Find the hardest captions of every image and images of every caption of `data`, by an encoder.
 
-    An image's own captions, and captions that read the same, are never taken; nor are a caption's own image and images
-    that are the same to the byte. Of negatives that are the same only the first is taken.
+    What belongs to an anchor is never taken: the captions of an image and those that read the same, the image of a
+    caption and those of the same content. Of negatives that are the same only the first is taken.
 
     Args:
         encoder: a run, a model, or features (image, dimension) and (caption, dimension), compared by their cosine.
         data: the images and captions.
-        truth: count how many negatives are true, where the data have a world.
+        truth: ask the world, where the data have one, how many negatives are true.
         filters: `number` (3) negatives per anchor are taken from rank `skip` (0) to `up_to` (by default `skip` and ten
-            times `number`). Before that two filters leave out candidates: those that score above the positive less
-            `relative_margin` times its size (0.05 is NV-Retriever's TopK-PercPos of 95 %), and those that match with a
-            `probability` or more by FNE's posterior with `prior` (1e-4), from statistics of `data` as `samplers.fne`
-            gathers them. An image's positive is its caption with the lowest score.
+            times `number`). Those are left out that score above the positive less `margin`, or less `relative_margin`
+            times its size (0.05 is NV-Retriever's TopK-PercPos of 95 %). An image's positive is its caption with the
+            lowest score.
 
     Raises:
-        ItmlabError: filters that are unknown or out of range, features that do not fit, a model that ranks no pair
-            first (for the posterior).
+        ItmlabError: filters that are unknown or out of range, features that do not fit, or nothing is left to mine.
 
     >>> from itmlab.scenes import load
     >>> data, features = load(images=4), torch.eye(4)
@@ -115,93 +120,27 @@ def mine(
         raise ItmlabError(error.what, where="mine", remedy=error.remedy) from None
     if not len(data.captions):
         raise ItmlabError("there are no captions to mine", where=data.name)
-    score_captions, score_images = _score_rows(encoder, data)
-    images, captions = data.image_groups, data.caption_groups
-    numbers = torch.arange(len(data.captions))
-    of_images = Side(score_captions, images, captions, data.image_of_caption, numbers)
-    of_captions = Side(score_images, captions, images, numbers, data.image_of_caption)
-    statistics = None if chosen.probability is None else _statistics(of_images, data, chosen.prior)
-    mined_captions, mined_images = of_images.mined(chosen, statistics), of_captions.mined(chosen, statistics)
-    if not (mined_captions.left_out["looked at"] or mined_images.left_out["looked at"]):
+    of_images, of_captions = _scorers(encoder, data)
+    world = data.world if truth else None
+    captions = _nearest(data, "captions", of_images, chosen, world)
+    images = _nearest(data, "images", of_captions, chosen, world)
+    if not captions.counts["looked at"] + images.counts["looked at"]:
         message = "nothing is left to mine: every caption is the image's own, or skipped"
         raise ItmlabError(message, where=data.name, remedy="take more images, or a smaller skip")
-    if truth and data.world is not None:
-        mined_captions = _with_truth(data.world, mined_captions, "images")
-        mined_images = _with_truth(data.world, mined_images, "captions")
-    return Mined(data, chosen, mined_captions, mined_images)
+    return Mined(data, chosen, captions, images, has_truth=world is not None)
 
 
-@dataclass
-class Side:
-    """Anchors of one kind with their candidates: images with captions, or captions with images."""
-
-    score: ScoreRows  # some anchors with all candidates
-    groups: Int64[Tensor, "anchor"]  # anchors of one group are the same
-    candidate_groups: Int64[Tensor, "candidate"]
-    anchor: Pairs  # the annotated pairs
-    candidate: Pairs
-
-    def __post_init__(self) -> None:
-        groups = self.groups[self.anchor].numpy(), self.candidate_groups[self.candidate].numpy()
-        shape = int(self.groups.max()) + 1, int(self.candidate_groups.max()) + 1
-        self.own = csr_array((np.ones(len(self.anchor), dtype=bool), groups), shape=shape)
-
-    def belong(self, anchors: Rows, candidates: Rows) -> Bool[Tensor, "anchor candidate"]:
-        """Which pairs, or pairs of the same, are annotated."""
-        own = self.own[self.groups[anchors].numpy()][:, self.candidate_groups[candidates].numpy()]
-        return torch.from_numpy(own.toarray())
-
-    def mined(self, filters: Filters, statistics: Statistics | None) -> Nearest:
-        """The negatives of all anchors: within the ranks, past every filter."""
-        # of candidates that are the same only the first is taken; groups are numbered as they occur
-        groups = self.candidate_groups.cummax(0).values
-        first = torch.searchsorted(groups, torch.arange(int(groups[-1]) + 1))
-        left_out: Counter[str] = Counter()
-        negatives = torch.full((len(self.groups), filters.number), -1)
-        scores, positive_scores = torch.full(negatives.shape, torch.nan), torch.full((len(negatives),), torch.nan)
-        for rows in torch.arange(len(negatives)).split(max(1, SCORES_AT_ONCE // len(groups))):
-            block = self.score(rows)
-            positive_scores[rows] = positive = self._lowest_positive(rows, block)
-            ranked, places = largest(block[:, first].masked_fill(self.belong(rows, first), -torch.inf), filters.last)
-            ranked, candidates = ranked[:, filters.skip :].double(), first[places[:, filters.skip :]]
-            left_out["looked at"] += int((ranked > -torch.inf).sum())
-            if filters.relative_margin is not None:
-                limit = positive.double() - filters.relative_margin * positive.double().abs()
-                _leave_out(ranked, ~(ranked <= limit[:, None]), left_out, "relative margin")
-            if statistics is not None:
-                matching = posterior(ranked, statistics, prior=filters.prior) >= filters.probability
-                _leave_out(ranked, matching, left_out, "posterior")
-            best, slots = largest(ranked, filters.number)
-            is_taken, width = best > -torch.inf, best.shape[1]
-            negatives[rows, :width] = candidates.gather(1, slots).where(is_taken, -1)
-            scores[rows, :width] = best.float().where(is_taken, torch.nan)
-        return Nearest(negatives, scores, positive_scores, dict(left_out))
-
-    def _lowest_positive(self, rows: Rows, block: Float[Tensor, "row candidate"]) -> Float[Tensor, "row"]:
-        """The lowest score of the annotated pairs of each anchor; NaN where there is none."""
-        inside = (self.anchor >= rows[0]) & (self.anchor <= rows[-1])
-        row, column = self.anchor[inside] - rows[0], self.candidate[inside]
-        lowest = torch.full((len(rows),), torch.inf).scatter_reduce(0, row, block[row, column], "amin")
-        return lowest.where(lowest.isfinite(), torch.nan)
+Scorer = Callable[[Rows], Float[Tensor, "row candidate"]]  # of some anchors with all candidates
 
 
-def _leave_out(
-    ranked: Float64[Tensor, "anchor rank"], which: Bool[Tensor, "anchor rank"], left_out: Counter[str], why: str
-) -> None:
-    """Put candidates behind all others, and count them."""
-    left_out[why] += int((which & (ranked > -torch.inf)).sum())
-    ranked[which] = -torch.inf
-
-
-def _score_rows(encoder: Run | nn.Module | tuple[Tensor, Tensor], data: CaptionSet) -> tuple[ScoreRows, ScoreRows]:
+def _scorers(encoder: Encoder, data: CaptionSet) -> tuple[Scorer, Scorer]:
     """Functions that score some images with all captions, and some captions with all images."""
     if not isinstance(encoder, tuple | list):
         model = encoder.model if isinstance(encoder, Run) else encoder
         if not has_one_feature(model):
             matrix = similarity(model, data).float()
             return lambda rows: matrix[rows], lambda rows: matrix.T[rows]
-        with evaluating(model):
-            encoder = embed(model, data)
+        encoder = embed(model, data)
     features = [torch.as_tensor(side).detach().float().cpu() for side in encoder]
     shapes = [tuple(side.shape) for side in features]
     dimensions = shapes[0][1:]
@@ -209,36 +148,53 @@ def _score_rows(encoder: Run | nn.Module | tuple[Tensor, Tensor], data: CaptionS
         message = f"features {shapes} for {len(data)} images and {len(data.captions)} captions"
         raise ItmlabError(message, where="mine", remedy="give (image, dimension) and (caption, dimension)")
     images, captions = (normalize(side, dim=1) for side in features)
-    return (lambda rows: cosine_similarity(images[rows], captions)), (
-        lambda rows: cosine_similarity(captions[rows], images)
+    return (
+        lambda rows: cosine_similarity(images[rows], captions),
+        lambda rows: cosine_similarity(captions[rows], images),
     )
 
 
-def _statistics(images: Side, data: CaptionSet, prior: float) -> Statistics:
-    """FNE's statistics, from batches of pairs in random order, one per image, as an epoch of its training has them."""
-    generator = torch.Generator().manual_seed(0)
-    sampler = FalseNegativeEliminating(prior=prior, minimum_positives=1)
-    owned = [(image, own) for image, own in enumerate(data.captions_of_image) if len(own)]
-    pairs = torch.tensor([[image, own[torch.randint(len(own), (), generator=generator)]] for image, own in owned])
-    for batch in pairs[torch.randperm(len(pairs), generator=generator)].split(BATCH_SIZE):
-        rows, columns = batch.T
-        sampler.observe(images.score(rows)[:, columns], images.belong(rows, columns))
-    if not sampler.ready:
-        message = "no pair is the best of its row and column, so nothing is known about the scores of positives"
-        raise ItmlabError(message, where=data.name, remedy="take a trained encoder, or leave probability out")
-    return sampler.statistics
+def _nearest(data: CaptionSet, kind: str, score: Scorer, filters: Filters, world: Any) -> Nearest:
+    """The negatives of this kind, "captions" of all images or "images" of all captions."""
+    is_captions = kind == "captions"
+    groups = data.caption_groups if is_captions else data.image_groups
+    anchors = len(data) if is_captions else len(data.captions)
+    # of candidates that are the same only the first is taken; groups are numbered in order of first occurrence
+    first = torch.searchsorted(groups.cummax(0).values, torch.arange(int(groups.max()) + 1))
+    counts: Counter[str] = Counter()
+    negatives = torch.full((anchors, filters.number), -1)
+    scores, positives = torch.full(negatives.shape, torch.nan), torch.full((anchors,), torch.nan)
+    for rows in torch.arange(anchors).split(max(1, SCORES_AT_ONCE // len(groups))):
+        block: Float[Tensor, "row candidate"] = score(rows)
+        is_own: Bool[Tensor, "row candidate"] = (
+            data.matches(images=rows) if is_captions else data.matches(captions=rows).T
+        )
+        lowest = block.masked_fill(~is_own, torch.inf).amin(dim=1).double()
+        positives[rows] = lowest.where(lowest.isfinite(), torch.nan).float()
+        ranked, places = largest(block.masked_fill(is_own, -torch.inf)[:, first], filters.last)
+        ranked, candidates = ranked[:, filters.skip :].double(), first[places[:, filters.skip :]]
+        counts["looked at"] += int((ranked > -torch.inf).sum())
+        too_near = ranked > filters.limits(lowest)[:, None]
+        counts["left out by a margin"] += int(too_near.sum())
+        best, slots = largest(ranked.masked_fill(too_near, -torch.inf), filters.number)
+        is_taken, width = best > -torch.inf, best.shape[1]
+        negatives[rows, :width] = candidates.gather(1, slots).where(is_taken, -1)
+        scores[rows, :width] = best.float().where(is_taken, torch.nan)
+    return Nearest(negatives, scores, positives, counts, _truth(world, negatives, is_captions))
 
 
-def _with_truth(world: Any, nearest: Nearest, anchors: str) -> Nearest:
-    """The same with what the world says of each negative, asked image by image."""
-    truth = torch.full(nearest.negatives.shape, -1, dtype=torch.int8)
-    anchor, slot = (nearest.negatives >= 0).nonzero(as_tuple=True)
-    other = nearest.negatives[anchor, slot]
-    images, captions = (anchor, other) if anchors == "images" else (other, anchor)
+def _truth(world: Any, negatives: Int64[Tensor, "anchor number"], is_captions: bool) -> Int8[Tensor, "anchor number"]:
+    """What the world says of each negative, asked image by image; -1 without a world."""
+    truth = torch.full(negatives.shape, -1, dtype=torch.int8)
+    if world is None:
+        return truth
+    anchor, slot = (negatives >= 0).nonzero(as_tuple=True)
+    candidate = negatives[anchor, slot]
+    images, captions = (anchor, candidate) if is_captions else (candidate, anchor)
     for image in images.unique():
         rows = images == image
         truth[anchor[rows], slot[rows]] = world.truth(image[None], captions[rows])[0]
-    return replace(nearest, truth=truth)
+    return truth
 
 
 @dataclass(frozen=True)
@@ -249,6 +205,7 @@ class Mined:
     filters: Filters
     captions: Nearest = field(repr=False)
     images: Nearest = field(repr=False)
+    has_truth: bool = False
 
     def statistics(self) -> list[dict[str, Any]]:
         """A row per direction: counts, quartiles of positive and negative scores, what was left out, and the truth."""
@@ -260,8 +217,8 @@ class Mined:
             for kind, scores in (("positive", nearest.positive_scores), ("negative", nearest.scores)):
                 for part, share in {"25 %": 0.25, "median": 0.5, "75 %": 0.75}.items():
                     row[f"{kind} {part}"] = scores.double().nanquantile(share).item()
-            row |= {why if why == "looked at" else f"left out: {why}": count for why, count in nearest.left_out.items()}
-            if nearest.truth is not None:
+            row |= nearest.counts
+            if self.has_truth:
                 for word, label in {"true": 1, "false": 0, "undecided": -1}.items():
                     row[word] = int((nearest.truth[is_taken] == label).sum())
             rows.append(row)
@@ -275,12 +232,9 @@ class Mined:
 
     def negatives(self) -> Iterator[Negative]:
         """The captions mined for the image of each caption, as negatives of that caption with scores and labels."""
-        labels = torch.full_like(self.captions.negatives, -1) if self.captions.truth is None else self.captions.truth
         for caption, image in enumerate(self.data.image_of_caption.tolist()):
-            mined = zip(
-                self.captions.of(image), self.captions.scores[image].tolist(), labels[image].tolist(), strict=False
-            )
-            for other, score, label in mined:
+            scores, labels = self.captions.scores[image].tolist(), self.captions.truth[image].tolist()
+            for other, score, label in zip(self.captions.of(image), scores, labels, strict=False):
                 truth = None if label < 0 else bool(label)
                 yield Negative(self.data.captions[other], image, caption, score=score, truth=truth)
 

@@ -105,19 +105,19 @@ def read_by(model: str) -> CrossEncoderConfig:
     return CrossEncoderConfig.from_dict(read_json(start_directory(model) / "config.json"))
 
 
-def _options(generator: str, given: dict[str, Any], data: CaptionSet) -> dict[str, Any]:
+def _options(generator: str, options: dict[str, Any], data: CaptionSet) -> dict[str, Any]:
     """All options of a generator by name."""
     if generator not in OPTIONS:
         raise ItmlabError(f"no generator {generator!r}", remedy=did_you_mean(generator, OPTIONS))
     try:
-        options = from_plain(OPTIONS[generator], given, "")
+        chosen = from_plain(OPTIONS[generator], options, "")
     except ItmlabError as error:
         raise ItmlabError(error.what, where=generator, remedy=error.remedy) from None
-    if generator == "tags" and options.implied is None:
-        options = replace(options, implied=data.world is not None)
-    if generator == "tags" and options.implied and data.world is None:
+    if generator == "tags" and chosen.implied is None:
+        chosen = replace(chosen, implied=data.world is not None)
+    if generator == "tags" and chosen.implied and data.world is None:
         raise ItmlabError("tags.implied needs a world that says what words imply", where=data.name, remedy="leave it")
-    return asdict(options)
+    return asdict(chosen)
 
 
 def _perplexities(name: str) -> Callable[[Sequence[str]], Iterable[float]]:

@@ -60,7 +60,7 @@ class TowerTask(Task):
             words = self.heads["words"](self.word_states({**tokens, "input_ids": hidden})[is_asked])
         terms["words"] = cross_entropy(words.float(), labels[is_asked])
         loss = terms["images"] + terms["words"]
-        return BatchLoss(loss, batch.image_indices[:0], {name: value.item() for name, value in terms.items()})
+        return BatchLoss(loss, {name: value.item() for name, value in terms.items()})
 
     def word_states(self, tokens: dict[str, Tensor]) -> Float[Tensor, "caption piece width"]:
         """The states of word pieces of captions read alone."""
@@ -120,9 +120,9 @@ class RegionTowerTask(TowerTask):
         chance = torch.rand(is_region.shape, generator=self.generator).to(features.device)
         is_hidden = is_region & (chance < self.recipe.towers.masked)
         is_hidden[0, 0] = True
-        seen = features.masked_fill(is_hidden[..., None], 0.0)
+        visible = features.masked_fill(is_hidden[..., None], 0.0)
         with self.precision():
-            states = self.model.encode_images({**images, "regions": seen}).local[:, -features.shape[1] :]
+            states = self.model.encode_images({**images, "regions": visible}).local[:, -features.shape[1] :]
             answers = self.heads["images"](states[is_hidden])
         return (answers.float() - features[is_hidden]).pow(2).mean()
 

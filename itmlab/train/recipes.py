@@ -1,7 +1,6 @@
 """A recipe: everything that decides what a training run does, as frozen dataclasses, JSON in and out."""
 
 import inspect
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -16,8 +15,7 @@ from ..samplers import Sampler
 from ..storage import read_json, refuse_foreign, write_json
 from ..synthesis import Synthesiser
 from . import settings
-from .custom import check_loss
-from .effects import refuse_without_effect
+from .checks import check_loss, refuse_conflicts, refuse_without_effect
 
 
 @dataclass(frozen=True)
@@ -47,7 +45,6 @@ class Recipe:
         encoder: the import path of your own model class, which takes the model's configuration.
         warm_up: the loss of the first `data.warm_up_epochs` epochs, over the negatives of the batch.
         global_features: whether a model that compares parts also learns by its global features.
-        writing: the weight of VSRN's second loss, the nats per caption written from its image.
 
     Raises:
         ItmlabError: a field is out of its range, or parts do not go together.
@@ -71,69 +68,12 @@ class Recipe:
     encoder: str | None = None
     warm_up: Loss = field(default_factory=InfoNCE, hash=False)
     global_features: bool = False
-    writing: float = 0.0
 
     def __post_init__(self) -> None:
         check(bool(self.name), "name", self.name, "a name")
         check(0 <= self.seed < 2**31, "seed", self.seed, "0 to 2147483647")
         check(self.start != "", "start", self.start, "a run's name, a directory, or null")
-        for name in ("crop", "flip", "randaugment"):
-            given, seen = getattr(self.data, name), self.model.reads
-            check(seen != "regions" or not given, f"data.{name}", given, "none, as the model sees regions, no pictures")
-        self._check_parts()
-        if not self.model.encodes_apart:
-            self._check_cross_encoder()
-        elif self.towers is not None:
-            self._check_towers()
-        else:
-            check(self.loss is not None, "loss", None, "a loss, as the model is not a cross-encoder")
-
-    def _refuse(self, *names: str, why: str) -> None:
-        """Raise an ItmlabError for the first of these parts that the recipe has."""
-        for name in names:
-            check(getattr(self, name) is None, name, getattr(self, name), f"null, {why}")
-
-    def _check_parts(self) -> None:
-        """Refuse parts that cannot be combined; whatever is not refused here can."""
-        margin = self.adaptive_margin
-        if not self.model.encodes_apart:
-            check(self.tags is not None, "tags", self.tags, "an object with fields, as the model is a cross-encoder")
-            others = ("loss", "sampler", "memory", "adaptive_margin", "synthesis", "encoder", "towers")
-            self._refuse(*others, why="as the model is a cross-encoder")
-        else:
-            self._refuse("tags", why="as the model is not a cross-encoder, and only these can tell which word is wrong")
-        check(0 <= self.writing < math.inf, "writing", self.writing, "0 or more")
-        check(
-            self.model.writes_captions or not self.writing, "writing", self.writing, "0, as only VSRN writes captions"
-        )
-        if getattr(self.loss, "noise", 0) > 0:
-            self._refuse("sampler", why="as the noise of the loss is a negative of every anchor")
-        if getattr(self.loss, "reduce", None) == "sum":
-            self._refuse("sampler", why="as loss.reduce is 'sum', and a sampler leaves one negative per anchor")
-        if self.model.compares_parts:
-            self._refuse("memory", why="as the model compares parts, and a memory keeps one feature of an item")
-        else:
-            check(not self.global_features, "global_features", True, "false, as the model compares global features")
-        if margin is not None and margin.preset == "released":
-            self._refuse("memory", why="as adaptive_margin.preset is 'released'")
-        if margin is not None and not margin.with_triplet:
-            why = "as adaptive_margin.with_triplet is false, and φ is known for captions of the data only"
-            self._refuse("synthesis", "extra_negatives", why=why)
-            check(not self.global_features, "global_features", True, f"false, {why}")
-
-    def _check_towers(self) -> None:
-        check(self.model.pretrains_towers, "towers", self.towers, "null, as the model has no encoders to pretrain")
-        others = ("sampler", "loss", "memory", "adaptive_margin", "synthesis", "extra_negatives", "encoder")
-        self._refuse(*others, why="as nothing is matched yet")
-        check(self.data.augmentation is None, "data", self.data.augmentation, "no augmentation: towers.py mirrors")
-        check(self.data.validation == 0, "data.validation", self.data.validation, "0, as nothing is matched yet")
-
-    def _check_cross_encoder(self) -> None:
-        if self.tags.makes_sentences and self.tags.generator == "file":
-            path = self.extra_negatives and self.extra_negatives.path
-            check(path is not None, "extra_negatives", path, "a path, as tags.generator is 'file'")
-        else:
-            self._refuse("extra_negatives", why="unless tags.generator is 'file'")
+        refuse_conflicts(self)
 
     def replace(self, **changes: Any) -> "Recipe":
         """Return a copy with changed fields; `a__b` (in a dictionary also "a.b") reaches into a field.

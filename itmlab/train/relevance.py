@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 import torch
 from jaxtyping import Float, Int8, Int64
+from scipy.sparse import csr_array, load_npz, save_npz, vstack
 from torch import Tensor
 from tqdm.auto import tqdm
 
@@ -20,8 +21,7 @@ from ..metrics.words import Tokenise
 from ..storage import cache_directory, keep
 
 IMAGES_PER_BLOCK = 100  # judged together, in three seconds: bounds memory, and the time between two signs of progress
-FORMAT = 1  # of the cached file: raised when numbers or layout change
-Arrays = dict[str, np.ndarray]
+FORMAT = 2  # of the cached file: raised when numbers or layout change
 PairScores = Callable[[np.ndarray, np.ndarray], np.ndarray]  # of captions and images, numbered image by image
 
 
@@ -47,15 +47,13 @@ class CaptionRelevance:
         tokenise: Tokenise = "whitespace",
         relevance: Literal["cider", "spice", "truth"] = "cider",
     ):
-        described = [rows for rows in data.captions_of_image if len(rows)]
-        references = [captions for captions in data.captions_of() if captions]
+        described = [image for image, rows in enumerate(data.captions_of_image) if len(rows)]
+        references = data.captions_of(described)
         # CIDEr-D and SPICE number captions image by image, and only images that have captions
-        order = torch.cat(described) if described else torch.empty(0, dtype=torch.int64)
-        self._held = np.array([len(rows) for rows in described], dtype=np.int64)
+        order = [row for image in described for row in data.captions_of_image[image].tolist()]
         self._caption, self._image = np.full(len(data.captions), -1), np.full(len(data), -1)
-        self._caption[order] = np.arange(len(order))
-        with_captions = [image for image, rows in enumerate(data.captions_of_image) if len(rows)]
-        self._image[with_captions] = np.arange(len(described))
+        self._caption[order], self._image[described] = np.arange(len(order)), np.arange(len(described))
+        self._held = np.array([len(captions) for captions in references], dtype=np.int64)
         self._first = self._held.cumsum() - self._held
         try:
             self._of, empty = getattr(self, f"_by_{relevance}")(data, references, tokenise)
@@ -99,7 +97,7 @@ class CaptionRelevance:
 
 
 class CaptionTruth:
-    """Which captions of `data` are true of which images in its world, for an oracle sampler.
+    """The truth of captions of `data` for its images, by its world, for an oracle sampler.
 
     All pairs are judged once, at the first call or by `judge` (2.5 minutes for 5,000 images with 25,000 captions, on
     one core). The pairs that are not false, about one in seventy, are kept in the cache folder, in a file named by a
@@ -120,21 +118,17 @@ class CaptionTruth:
 
     def judge(self, *, progress: bool = False) -> "CaptionTruth":
         """Judge all pairs, or read them from the cache; returns the object itself."""
-        from scipy.sparse import csr_array, vstack
-
         data = self.data
         some = torch.arange(0, len(data), max(len(data) // 8, 1))
         digest = hashlib.sha256(f"{FORMAT} {data.fingerprint}".encode() + data.world.truth(some).numpy().tobytes())
         path = cache_directory() / "truth" / f"{digest.hexdigest()[:32]}.npz"
-        names, arrays = ("data", "indices", "indptr"), read(path)
-        if arrays is None:
+        labels = _read(path)
+        if labels is None:
             parts = torch.arange(len(data)).split(IMAGES_PER_BLOCK)
             bar = tqdm(parts, desc=f"{printable(data.name)}: truth of all pairs (cached)", disable=not progress)
-            judged = vstack([csr_array(data.world.truth(images).numpy()) for images in bar], format="csr")
-            arrays = {name: getattr(judged, name) for name in names}
-            keep(path, lambda file: np.savez(file, **arrays))
-        shape = len(data), len(data.captions)
-        self._by_caption = csr_array(tuple(arrays[name] for name in names), shape=shape).T.tocsr()
+            labels = vstack([csr_array(data.world.truth(images).numpy()) for images in bar], format="csr")
+            keep(path, lambda file: save_npz(file, labels))
+        self._by_caption = labels.T.tocsr()
         return self
 
     def matrix(self) -> Int8[Tensor, "image caption"]:
@@ -151,12 +145,11 @@ class CaptionTruth:
         return torch.from_numpy(labels.toarray()).to(captions.device)
 
 
-def read(path: Path) -> Arrays | None:
-    """The arrays of a cached file, or None where there is none or it is damaged."""
+def _read(path: Path) -> csr_array | None:
+    """The labels in a cached file, or None where there is none or it is damaged."""
     try:
-        with np.load(path, allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile):
+        return load_npz(path)
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None
 
 

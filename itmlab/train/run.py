@@ -1,9 +1,11 @@
-"""A trained run: its recipe, its record, its model, and what one asks of them."""
+"""A trained run: its recipe, its record, its model, and what one asks of them; several runs as an ensemble."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+import shutil
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from numbers import Real
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,18 +15,17 @@ from PIL import Image
 from torch import Tensor, nn
 
 from ..data.captionset import CaptionSet
-from ..data.pictures import read_image
 from ..errors import ItmlabError, printable
-from ..metrics.ranking import FewCandidates
 from ..models import load_model
-from ..storage import read_json, usable, write_bytes
-from .checkpoint import CHECKPOINT_FILE, locked, read_json_lines, shipped_directory, shipped_names
-from .directory import RUN_FILES
+from ..session import usual_defaults
+from ..storage import inside, read_json, sync_directory, usable, write_bytes
+from .checkpoint import CHECKPOINT_FILE, read_json_lines, shipped_directory, shipped_names
 from .recipes import Recipe
-from .scores import CUTOFFS, evaluate, similarity
-from .search import Hits, Search
+from .scores import CUTOFFS, Protocol, Side, evaluate, similarity
+from .search import Hits, Index
 
 MANY_PAIRS = 100_000  # half a minute of a small cross-encoder
+MOST_INDICES = 4  # data sets whose features a run keeps for searches
 
 
 def keeps(rsum: float | None, best: float | None, epoch: int, warm_up_epochs: int) -> bool:
@@ -39,6 +40,9 @@ def keeps(rsum: float | None, best: float | None, epoch: int, warm_up_epochs: in
 class Evaluated:
     """Runs and ensembles: whatever has a `similarity` on a data set."""
 
+    members: "list[Run]"
+
+    @usual_defaults()
     def evaluate(
         self,
         data: CaptionSet,
@@ -47,7 +51,7 @@ class Evaluated:
         relevance: Literal["cider", "spice"] | None = None,
         ks: Sequence[int] = CUTOFFS,
         truth: bool = False,
-        protocol: str = "field",
+        protocol: Protocol = "field",
     ) -> dict[str, Any]:
         """Recall at `ks` in percent as {"i2t": {k: ...}, "t2i": {k: ...}, "rsum": ...} on a split (None: all).
 
@@ -61,27 +65,48 @@ class Evaluated:
             ks: cut-offs of the recalls; a split must have as many images and captions.
             truth: adds "truth", the table of `metrics.truth_retrieval`: mAP@R and R-Precision against everything that
                 is true, and recall beside an oracle's; for data with a world.
-            protocol: "field", or "corrected" where captions of other images that are the same word for word count.
+            protocol: "field" or "corrected" (captions of other images that read the same are right too).
         """
         part = data if split is None else data.split(split)
-        with cutoffs_told(in_python):
-            return evaluate(self, part, folds=folds, ks=ks, relevance=relevance, truth=truth, protocol=protocol)
+        return evaluate(self, part, folds=folds, ks=ks, relevance=relevance, truth=truth, protocol=protocol)
+
+
+# What the records of a history must have, by kind; numbers unless another type is named.
+FIELDS: dict[str, dict[str, type]] = {
+    "step": {"epoch": Real, "step": Real, "loss": Real, "learning_rate": Real, "gradient_norm": Real},
+    "epoch": {"epoch": Real, "step": Real, "loss": Real},
+    "warning": {"epoch": Real, "step": Real, "message": str},
+}
+VALIDATED: dict[str, type] = {"rsum": Real, "i2t": dict, "t2i": dict}  # of an epoch, all or none of them
 
 
 class Run(Evaluated):
-    """A run directory opened for reading; a directory without recipe.json is an ItmlabError. Nothing in it is run."""
+    """A run directory opened for reading. Nothing in it is run.
+
+    Args:
+        directory: the run directory.
+
+    Raises:
+        ItmlabError: the directory has no recipe.json.
+    """
 
     def __init__(self, directory: str | Path):
         self.directory, self._named = Path(directory).absolute(), directory  # os.chdir does not move it
         if not (self.directory / "recipe.json").is_file():
-            what, remedy = "not a run directory, it has no recipe.json", "python -m itmlab train makes one"
-            raise ItmlabError(what, where=str(directory), remedy=remedy)
-        self._searches: dict[str, Search] = {}
+            message, remedy = "not a run directory, it has no recipe.json", "python -m itmlab train makes one"
+            raise ItmlabError(message, where=str(directory), remedy=remedy)
+        self._indices: dict[str, Index] = {}
 
     def __repr__(self) -> str:
         return printable(f"Run({self.recipe.name}, {self.recipe.size}, {self._named})")
 
+    @property
+    def members(self) -> "list[Run]":
+        """The run itself, as an ensemble of one."""
+        return [self]
+
     @cached_property
+    @usual_defaults()
     def recipe(self) -> Recipe:
         """The recipe that made it."""
         return Recipe.load(self.directory / "recipe.json")
@@ -95,22 +120,40 @@ class Run(Evaluated):
 
     @property
     def history(self) -> list[dict[str, Any]]:
-        """All records: of every tenth step (`kind` "step"), of every epoch ("epoch"), and warnings ("warning")."""
-        return read_json_lines(self.directory / "history.jsonl")
+        """All records: of every tenth step (`kind` "step"), of every epoch ("epoch"), and warnings ("warning").
+
+        Raises:
+            ItmlabError: a line that is not such a record, with its number.
+        """
+        path = self.directory / "history.jsonl"
+        records = read_json_lines(path)
+        for number, record in enumerate(records, 1):
+            kind = record.get("kind")
+            wanted = FIELDS.get(kind) if isinstance(kind, str) else None
+            if wanted is None:
+                fault = 'kind is not "step", "epoch" or "warning"'
+            else:
+                validated = VALIDATED if kind == "epoch" and VALIDATED.keys() & record.keys() else {}
+                wrong = [name for name, hint in (wanted | validated).items() if not isinstance(record.get(name), hint)]
+                fault = f"a record of kind {kind!r} without a valid {wrong[0]}" if wrong else None
+            if fault:
+                remedy = "evaluate and search work without history.jsonl: delete it"
+                raise ItmlabError(fault, where=f"{path}:{number}", remedy=remedy)
+        return records
 
     @property
     def epochs(self) -> list[dict[str, Any]]:
         """The records of epochs: mean loss, and recall on the validation split as `evaluate` gives it."""
-        return [record for record in self.history if record.get("kind") == "epoch"]
+        return [record for record in self.history if record["kind"] == "epoch"]
 
     @property
     def kept_epoch(self) -> dict[str, Any] | None:
         """The record of the epoch whose weights are kept; None before there is one, or where nothing is validated."""
-        kept: dict[str, Any] | None = None
+        best: dict[str, Any] | None = None
         for record in (record for record in self.epochs if "rsum" in record):
-            if keeps(record["rsum"], kept and kept["rsum"], record["epoch"], self.recipe.data.warm_up_epochs):
-                kept = record
-        return kept
+            if keeps(record["rsum"], best and best["rsum"], record["epoch"], self.recipe.data.warm_up_epochs):
+                best = record
+        return best
 
     @property
     def finished(self) -> bool:
@@ -121,6 +164,7 @@ class Run(Evaluated):
         return last["step"] >= settings.steps if settings.steps else last["epoch"] >= settings.epochs
 
     @cached_property
+    @usual_defaults()
     def model(self) -> nn.Module:
         """The model with the weights kept, in evaluation mode, on the GPU if there is one."""
         if not (self.directory / "model.safetensors").is_file():
@@ -132,8 +176,7 @@ class Run(Evaluated):
         """An ItmlabError that says how to load regions, where the model looks at those and `data` have none."""
         if data.regions is not None or self.model.takes_pictures:
             return
-        asked = self.recipe.data
-        scenes = f'load("scenes", regions="{asked.regions or "detector"}")'
+        scenes = f'load("scenes", regions="{self.recipe.data.regions or "detector"}")'
         remedy = f"{scenes} has them" if data.name == "scenes" else f'load("regions", root) has them, or {scenes}'
         raise ItmlabError("this model looks at regions and the data have none", where=data.name, remedy=remedy)
 
@@ -142,107 +185,123 @@ class Run(Evaluated):
         self.require_regions(data)
         return similarity(self.model, data, progress=len(data) * len(data.captions) > MANY_PAIRS)
 
-    def search(
-        self,
-        query: str | Image.Image | Path,
-        k: int = 5,
-        *,
-        data: CaptionSet,
-        of: Literal["images", "captions"] | None = None,
-    ) -> Hits:
-        """The `k` best images of `data` for a sentence, or captions for a picture (a Path or a PIL image).
+    @usual_defaults()
+    def search(self, query: str | Image.Image | Path, k: int = 5, *, data: CaptionSet, of: Side | None = None) -> Hits:
+        """Find the `k` best images of `data` for a sentence, or captions for a picture.
 
-        `of` asks for the other kind: captions like a caption, pictures like a picture. A `str` is always a sentence.
+        The features of the last few data sets are kept, by the content of the data.
+
+        Args:
+            query: a sentence, a PIL image, or the Path of a picture. A `str` is always a sentence.
+            k: how many.
+            data: what is searched.
+            of: "images" or "captions", for pictures like a picture or captions like a caption.
         """
-        if isinstance(query, str):
-            if not query.strip():
-                raise ItmlabError("the sentence to search for is empty")
-        elif isinstance(query, Path):
-            query = read_image(query)
-        of = of or ("images" if isinstance(query, str) else "captions")
-        if of not in ("images", "captions"):
-            raise ItmlabError(f"cannot search for {of!r}", remedy='of="images" or of="captions"')
-        if of == "images" and isinstance(query, str):  # the error for a picture is another
+        if of in (None, "images") and isinstance(query, str):  # the error for a picture is another
             self.require_regions(data)
-        if data.fingerprint not in self._searches:
-            self._searches[data.fingerprint] = Search(self.model, data)
-        scores, indices = self._searches[data.fingerprint].search(query, k, of)
-        if of == "captions":
-            images = data.image_of_caption[indices].tolist()
-            ids, captions = [data.caption_ids[index] for index in indices], [data.captions[index] for index in indices]
-        else:
-            images, ids = indices, [data.image_ids[index] for index in indices]
-            first = [data.captions_of_image[index][:1].tolist() for index in indices]
-            captions = [data.captions[own[0]] if own else "" for own in first]
-        return Hits(query, of, ids, scores, captions, images, data)
+        index = self._indices.pop(data.fingerprint, None) or Index(self.model, data)
+        self._indices[data.fingerprint] = index
+        while len(self._indices) > MOST_INDICES:
+            self._indices.pop(next(iter(self._indices)))  # the one that was not used for longest
+        return index.search(query, k, of)
 
+    @usual_defaults()
     def export(self, directory: str | Path, dtype: Literal["float16", "float32"] = "float16") -> "Run":
         """Write what using the run needs (recipe, data's description, history, weights), not what resuming needs.
 
-        A directory that holds a run or a saved model is an ItmlabError.
+        The directory appears when all of it is written.
+
+        Args:
+            directory: a new or empty directory.
+            dtype: of the weights.
+
+        Raises:
+            ItmlabError: the directory contains something, or a file of the run is a link that leaves it.
         """
         directory = Path(directory)
-        with usable(), locked(directory):
-            existing = [name for name in (*RUN_FILES, CHECKPOINT_FILE) if (directory / name).exists()]
-            if existing:
+        with usable():
+            if os.path.lexists(directory) and not (directory.is_dir() and not any(directory.iterdir())):
                 remedy = "name another directory, or delete this one"
-                raise ItmlabError(f"contains {existing[0]} already", where=str(directory), remedy=remedy)
-            for name in ("recipe.json", "data.json", "history.jsonl"):
-                if (self.directory / name).is_file():
-                    write_bytes(directory / name, (self.directory / name).read_bytes())
-            self.model.save(directory, dtype=dtype)
+                raise ItmlabError("exists already and is not an empty directory", where=str(directory), remedy=remedy)
+            directory.parent.mkdir(parents=True, exist_ok=True)
+            temporary = directory.with_name(f".{directory.name}.{os.getpid()}.tmp")
+            shutil.rmtree(temporary, ignore_errors=True)
+            try:
+                temporary.mkdir()
+                for name in ("recipe.json", "data.json", "history.jsonl"):
+                    source = inside(self.directory, name)
+                    if source.is_file():
+                        write_bytes(temporary / name, source.read_bytes())
+                self.model.save(temporary, dtype=dtype)
+                os.replace(temporary, directory)
+            finally:
+                shutil.rmtree(temporary, ignore_errors=True)
+            sync_directory(directory.parent)
         return Run(directory)
+
+
+@contextmanager
+def borrowed(runs: Sequence[Run]) -> Iterator[None]:
+    """Use the models of some runs; those that were not in memory before are dropped afterwards."""
+    before = [dict(vars(run)) for run in runs]
+    try:
+        yield
+    finally:
+        for run, attributes in zip(runs, before, strict=True):
+            if "model" not in attributes:
+                vars(run).pop("model", None)
+                run._indices.clear()  # their models are the same object
 
 
 def pretrained(name: str) -> Run:
     """A run that ships with the package; an unknown name is an ItmlabError that lists those there."""
-    there = shipped_names()
-    if name not in there:
-        listed = f"there are {', '.join(there)}" if there else "this installation has none: train one"
-        if "." in name or "/" in name or os.sep in name:
-            shipped = f"name the folder of a run, or one that ships: {', '.join(there)}"
-            raise ItmlabError(f"there is no folder {name}", remedy=shipped if there else listed)
-        raise ItmlabError(f"no pretrained run {name!r}", remedy=listed)
+    names = shipped_names()
+    if name not in names:
+        remedy = (
+            f"name the folder of a run, or {', '.join(names)}" if names else "this installation has none: train one"
+        )
+        raise ItmlabError(f"no folder of a run and no pretrained run {name!r}", remedy=remedy)
     return Run(shipped_directory(name))
 
 
-def in_python(ks: Sequence[int]) -> str:
-    """How a caller of `evaluate` asks for these."""
-    return f"ks={tuple(ks)}, or rank more candidates"
-
-
-@contextmanager
-def cutoffs_told(words: Callable[[Sequence[int]], str]) -> Iterator[None]:
-    """Where a k is above the candidates, say in the caller's `words` which `ks` there may be instead."""
-    try:
-        yield
-    except FewCandidates as error:
-        if not (most := error.candidates):
-            raise
-        ks = sorted({most, *(k for k in CUTOFFS if k < most)})
-        remedy = f"choose k from 1 to {most}: {words(ks)}"
-        raise FewCandidates(error.k, most, where=error.where, remedy=remedy) from None
-
-
 class Ensemble(Evaluated):
-    """Runs, of whatever recipes, that vote with their similarities (FNE 2023, Sec. 4.1; METHODS 1.5)."""
+    """Runs, of whatever recipes, that vote with their similarities (FNE 2023, Sec. 4.1; METHODS 1.5).
+
+    Args:
+        runs: at least one.
+    """
 
     def __init__(self, runs: Sequence[Run]):
-        self.runs = list(runs)
-        if not self.runs:
+        self.members = list(runs)
+        if not self.members:
             raise ItmlabError("an ensemble needs at least one run")
 
     @property
     def recipe(self) -> Recipe:
         """The first run's, by whose seed the ensemble is paired with others."""
-        return self.runs[0].recipe
+        return self.members[0].recipe
 
+    @property
+    def directory(self) -> Path:
+        """The first run's, for messages."""
+        return self.members[0].directory
+
+    @usual_defaults()
     def similarity(self, data: CaptionSet) -> Float[Tensor, "image caption"]:
-        """The mean of the runs' similarities of every image and caption."""
+        """The mean of the runs' similarities of every image and caption.
+
+        Seeds of one recipe score on one scale, and are averaged as the papers do. Otherwise each run's scores are first
+        standardised to mean 0 and deviation 1, so that logits do not outvote cosines.
+        """
+        on_one_scale = all(run.recipe.replace(seed=0) == self.recipe.replace(seed=0) for run in self.members)
         total = torch.zeros(len(data), len(data.captions))
-        for run in self.runs:
-            total += run.similarity(data)
-        return total / len(self.runs)
+        for run in self.members:
+            scores = run.similarity(data)
+            if not on_one_scale:
+                deviation, mean = torch.std_mean(scores, correction=0)
+                scores = (scores - mean) / deviation.clamp(min=torch.finfo(scores.dtype).tiny)
+            total += scores
+        return total / len(self.members)
 
 
 def ensemble(runs: Sequence[Run]) -> Ensemble:

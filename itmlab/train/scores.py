@@ -4,15 +4,18 @@ Read `evaluate` and `similarity` first. Below them are what each kind of model d
 captions are to images (SAM, Sec. 3), and the features themselves.
 """
 
+import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+import psutil
 import torch
 from jaxtyping import Float
 from safetensors.torch import save
 from torch import Tensor, nn
-from tqdm import tqdm
+from tqdm.auto import tqdm
 
 from .. import metrics
 from ..data.captionset import CaptionSet
@@ -23,12 +26,14 @@ from ..metrics.ranking import Pairs, blocks, check_k, require_positives
 from ..models import Encoded, Model, joined
 from ..models.encoded import evaluating
 from ..models.pairs import chunks, looked_at, on_device
-from ..storage import refuse_foreign, usable, write_bytes, write_json
+from ..session import usual_defaults
+from ..storage import refuse_foreign, write_bytes
 
-MATRIX = 1 << 30  # scores that are held at once: 4 GB
 IMAGES_AT_A_TIME = 50  # scored with all captions before anything may interrupt
 RELEVANCES = ("cider", "spice")
 Kind = Literal["cider", "spice"]
+Protocol = Literal["field", "corrected"]
+Side = Literal["images", "captions"]
 Between = Callable[[], None]
 Features = Float[Tensor, "n dimension"]
 
@@ -37,6 +42,7 @@ def nothing() -> None:
     """Called between two parts of an evaluation that cannot be interrupted."""
 
 
+@usual_defaults()
 def evaluate(
     run: Any,
     data: CaptionSet,
@@ -45,7 +51,7 @@ def evaluate(
     ks: Sequence[int] = CUTOFFS,
     relevance: Kind | None = None,
     truth: bool = False,
-    protocol: str = "field",
+    protocol: Protocol = "field",
     between: Between = nothing,
 ) -> dict[str, Any]:
     """Recall in percent, both directions, and their sum.
@@ -57,8 +63,8 @@ def evaluate(
         ks: cut-offs of the recalls. The largest is also the number of relevant candidates.
         relevance: adds "semantic": SR, NCS and their sums, as `metrics.semantic_retrieval`.
         truth: adds "truth": measures against everything that is true, as `metrics.truth_retrieval`.
-        protocol: what counts as right, as `metrics.positives_by`: "field", or "corrected" where captions of other
-            images that are the same word for word count too.
+        protocol: what counts as right. "field" takes the captions written for an image, as published tables do.
+            "corrected" also takes captions that other images have word for word (`metrics.positives_by`).
         between: called after every few images or captions of a model; it may raise to stop.
 
     Raises:
@@ -67,17 +73,15 @@ def evaluate(
     """
     check_pools(data, ks, folds=folds, relevance=relevance, truth=truth)
     positives = metrics.positives_by(protocol, data, folds)
-    if len(data) * len(data.captions) > MATRIX:
-        model = run if isinstance(run, nn.Module) else getattr(run, "model", None)
-        if model is None or not has_one_feature(model) or relevance or truth or folds > 1:
-            message = f"the scores of {len(data):,} images × {len(data.captions):,} captions would not fit into memory"
-            raise ItmlabError(message, where=data.name, remedy="take a split or select(…), or one model's recall alone")
+    model = run if isinstance(run, nn.Module) else getattr(run, "model", None)
+    is_recall_alone = relevance is None and not truth and folds == 1
+    if is_recall_alone and model is not None and has_one_feature(model) and not fits(data, BYTES_A_PAIR):
         return _ranked_in_blocks(model, data, positives, ks, between)
+    require_memory(data, BYTES_A_PAIR * (1 + (relevance is not None) + truth))
     scores = similarity(run, data, between=between) if isinstance(run, nn.Module) else run.similarity(data)
     table = metrics.retrieval(scores, positives, ks=ks, folds=folds)
     if truth:
-        labels = data.world.truth()
-        table["truth"] = metrics.truth_retrieval(scores, labels, positives, ks=ks, folds=folds)
+        table["truth"] = metrics.truth_retrieval(scores, data.world.truth(), positives, ks=ks, folds=folds)
     if relevance is not None:
         gains = relevance_matrix(data, relevance)
         semantic = metrics.semantic_retrieval(scores, gains, positives, ks=ks, relevant=max(ks), folds=folds)
@@ -90,8 +94,8 @@ def _ranked_in_blocks(
 ) -> dict[str, Any]:
     """Recall of a model with one feature per image and caption, without the matrix of all scores."""
     with evaluating(model):
-        images = image_side(model, looked_at(model, data), between)
-        captions = caption_side(model, data.captions, between)
+        images = side_of(model, looked_at(model, data), "images", between)
+        captions = side_of(model, data.captions, "captions", between)
 
         def score(rows: slice, columns: slice) -> Float[Tensor, "image caption"]:
             between()
@@ -129,31 +133,74 @@ def check_pools(
             check_k(k, min(images - bool(relevance), captions - most), where=where, remedy=remedy)
 
 
+# Memory: a matrix that does not fit is refused before anything is scored.
+
+BYTES_A_PAIR = 6  # of recall: a score (4), a positive (1), and what ranking needs; as much again for other measures
+
+
+def fits(data: CaptionSet, bytes_a_pair: int) -> bool:
+    """Whether a matrix of all pairs fits into memory."""
+    return len(data) * len(data.captions) * bytes_a_pair <= free_memory()
+
+
+def require_memory(data: CaptionSet, bytes_a_pair: int) -> None:
+    """Refuse a data set with more pairs than fit into memory."""
+    if not fits(data, bytes_a_pair):
+        needed = len(data) * len(data.captions) * bytes_a_pair / 1e9
+        pairs = f"{len(data):,} images × {len(data.captions):,} captions"
+        message = f"the scores of {pairs} need {needed:,.1f} GB of memory, and {free_memory() / 1e9:,.1f} GB are free"
+        raise ItmlabError(message, where=data.name, remedy="score fewer images at once: data.select(range(5000))")
+
+
+def free_memory() -> int:
+    """The bytes that this process may still use: of the machine, of its container, and of its own limit."""
+    free = [psutil.virtual_memory().available]
+    try:
+        home = Path("/sys/fs/cgroup")
+        used = re.search(r"^anon (\d+)$", (home / "memory.stat").read_text(), re.MULTILINE)
+        free.append(int((home / "memory.max").read_text()) - int(used[1]))
+    except (OSError, ValueError, TypeError):  # no container, or one without a limit
+        pass
+    if hasattr(psutil, "RLIMIT_AS"):
+        process = psutil.Process()
+        limit = process.rlimit(psutil.RLIMIT_AS)[0]
+        free += [] if limit == psutil.RLIM_INFINITY else [limit - process.memory_info().vms]
+    return max(min(free), 0)
+
+
 # Similarities of each kind of model.
 
 
+@usual_defaults()
 def similarity(
     model: Model, data: CaptionSet, *, between: Between = nothing, progress: bool = False
 ) -> Float[Tensor, "image caption"]:
     """Every image against every caption, each encoded once where the model can.
 
-    `between` is called after every few images or captions, so that a long evaluation can be interrupted. `progress`
-    shows a bar for a model that has more than one feature of each.
+    Args:
+        model: a model of any kind.
+        data: the images and captions.
+        between: called after every few images or captions, so that a long evaluation can be interrupted.
+        progress: show a bar for a model that has more than one feature of each.
+
+    Raises:
+        ItmlabError: more pairs than fit into memory.
     """
+    require_memory(data, 4)
     shows = progress and not has_one_feature(model)
     with evaluating(model), tqdm(total=len(data), desc="scoring", unit="image", disable=not shows) as bar:
-        images, captions = looked_at(model, data), caption_side(model, data.captions, between)
+        images, captions = looked_at(model, data), side_of(model, data.captions, "captions", between)
         if has_one_feature(model):
-            return model.similarity(image_side(model, images, between), captions)
-        blocks = prepared_images(model, images)
+            return model.similarity(side_of(model, images, "images", between), captions)
+        parts = prepared_images(model, images)
         if model.encodes_apart:
-            features = image_side(model, images, between)
-            blocks = (features.take(part) for part in torch.arange(len(data)).split(IMAGES_AT_A_TIME))
-        rows = []
-        for block in paused(blocks, between):
-            rows.append(compared(model, block, captions))
-            bar.update(len(rows[-1]))
-    return torch.cat(rows)
+            features = side_of(model, images, "images", between)
+            parts = (features.take(rows) for rows in torch.arange(len(data)).split(IMAGES_AT_A_TIME))
+        scores = []
+        for part in paused(parts, between):
+            scores.append(compared(model, part, captions))
+            bar.update(len(scores[-1]))
+    return torch.cat(scores)
 
 
 def prepared_images(model: Model, images: Sequence[Any]) -> Iterator[Any]:
@@ -169,35 +216,27 @@ def has_one_feature(model: Model) -> bool:
 
 @torch.no_grad()
 def compared(model: Model, images: Any, captions: Any) -> Float[Tensor, "image caption"]:
-    """The scores of what `image_side` and `caption_side` returned, on the CPU."""
-    blocks = images if isinstance(images, list) else [images]
-    return torch.cat([model.similarity(block, captions).float().cpu() for block in blocks])
+    """The scores of two results of `side_of`, on the CPU."""
+    parts = images if isinstance(images, list) else [images]
+    return torch.cat([model.similarity(part, captions).float().cpu() for part in parts])
 
 
 @torch.no_grad()
-def image_side(model: Model, images: Sequence[Any], between: Between = nothing) -> Any:
-    """All images as a model compares them: features, features and parts, or prepared images, a few at a time."""
-    if not model.encodes_apart:
-        return list(paused(prepared_images(model, images), between))
-    encode = _pooled if has_one_feature(model) else encoded
-    return encode(model, images, "images", between)
+def side_of(model: Model, items: Sequence[Any], of: Side, between: Between = nothing) -> Any:
+    """All images or captions as a model compares them: features, features and parts, or prepared inputs."""
+    if model.encodes_apart:
+        parts = _encodings(model, items, of, between)
+        return _pooled(parts) if has_one_feature(model) else joined(list(parts))
+    return list(paused(prepared_images(model, items), between)) if of == "images" else model.prepare_captions(items)
 
 
-@torch.no_grad()
-def caption_side(model: Model, captions: Sequence[str], between: Between = nothing) -> Any:
-    """All captions as a model compares them."""
-    if not model.encodes_apart:
-        return model.prepare_captions(captions)
-    encode = _pooled if has_one_feature(model) else encoded
-    return encode(model, captions, "captions", between)
-
-
-@torch.no_grad()
-def encoded(model: nn.Module, items: Sequence[Any], of: str, between: Between = nothing) -> Encoded:
-    """Features and parts of all items, "images" or "captions", where the model is, ready to be compared many times."""
+def _encodings(model: nn.Module, items: Sequence[Any], of: Side, between: Between) -> Iterator[Encoded]:
     prepare, encode = getattr(model, f"prepare_{of}"), getattr(model, f"encode_{of}")
-    parts = (encode(on_device(model, prepare(part))) for part in paused(chunks(items), between))
-    return joined(list(parts))
+    return (encode(on_device(model, prepare(part))) for part in paused(chunks(items), between))
+
+
+def _pooled(parts: Iterable[Encoded]) -> Features:
+    return torch.cat([part.pooled.float().cpu() for part in parts])
 
 
 def paused(parts: Iterable[Any], between: Between) -> Iterator[Any]:
@@ -230,49 +269,53 @@ class Embeddings(NamedTuple):
 
 
 def embed(model: nn.Module, data: CaptionSet, *, between: Between = nothing) -> Embeddings:
-    """Features of all images and all captions of a data set; of a model without features an ItmlabError."""
+    """Features of all images and all captions of a data set.
+
+    Raises:
+        ItmlabError: a model that reads both sides together has no features of either.
+    """
     if not model.encodes_apart:
-        raise ItmlabError(
-            f"{type(model).__name__} reads a picture and a sentence together and has no features of either",
-            remedy="use a model that encodes them apart",
-        )
+        message = f"{type(model).__name__} reads a picture and a sentence together and has no features of either"
+        raise ItmlabError(message, remedy="use a model that encodes them apart")
     images = embed_images(model, looked_at(model, data), between=between)
     return Embeddings(images, embed_captions(model, data.captions, between=between))
 
 
-def embed_images(model: nn.Module, images: Any, *, between: Between = nothing) -> Features:
-    """Unit-length features of a sequence of images, on the CPU."""
-    return _pooled(model, images, "images", between)
-
-
-def embed_captions(model: nn.Module, captions: list[str], *, between: Between = nothing) -> Features:
-    """Unit-length features of captions, on the CPU."""
-    return _pooled(model, captions, "captions", between)
-
-
+@usual_defaults()
 @torch.no_grad()
-def _pooled(model: nn.Module, items: Any, of: str, between: Between) -> Features:
-    prepare, encode = getattr(model, f"prepare_{of}"), getattr(model, f"encode_{of}")
-    parts = paused(chunks(items), between)
-    return torch.cat([encode(on_device(model, prepare(part))).pooled.float().cpu() for part in parts])
+def embed_images(model: nn.Module, images: Sequence[Any], *, between: Between = nothing) -> Features:
+    """Unit-length features of a sequence of images, on the CPU."""
+    return _pooled(_encodings(model, images, "images", between))
 
 
-FEATURES = "itmlab_features"  # in the metadata and the ids of features; nothing else is overwritten
+@usual_defaults()
+@torch.no_grad()
+def embed_captions(model: nn.Module, captions: Sequence[str], *, between: Between = nothing) -> Features:
+    """Unit-length features of captions, on the CPU."""
+    return _pooled(_encodings(model, captions, "captions", between))
+
+
+FEATURES = "itmlab_features"  # in the metadata of a file of features; nothing else is overwritten
 
 
 def write_embeddings(run: Any, data: CaptionSet, path: str | Path, *, force: bool = False) -> tuple[int, int]:
-    """Write the features of `data` as safetensors, and their ids beside it as JSON; return the counts.
+    """Write the features of `data` and their ids as one safetensors file.
 
-    Raises:
-        ItmlabError: another file is at either place, unless `force`.
+    The ids are JSON lists in the file's metadata, `image_ids` and `caption_ids`:
+    `json.loads(safetensors.safe_open(path, "pt").metadata()["image_ids"])`.
+
+    Args:
+        run: a run whose model encodes images and captions apart.
+        data: the images and captions.
+        path: the file.
+        force: overwrite a file that itmlab did not write.
+
+    Returns:
+        The number of images and of captions.
     """
-    path = Path(path)
-    ids_path = path.with_name(f"{path.name.removesuffix('.safetensors')}.ids.json")  # "a.test" has others than "a.val"
-    for place in (path, ids_path):
-        refuse_foreign(place, FEATURES, force=force)
+    refuse_foreign(path, FEATURES, force=force)
     images, captions = embed(run.model, data)
     features = {"images": images, "captions": captions, "image_of_caption": data.image_of_caption.clone()}
-    write_bytes(path, save(features, metadata={FEATURES: "1"}))
-    with usable(kept=path):
-        write_json(ids_path, {FEATURES: 1, "images": data.image_ids, "captions": data.caption_ids})
+    ids = {"image_ids": json.dumps(data.image_ids), "caption_ids": json.dumps(data.caption_ids)}
+    write_bytes(path, save(features, metadata={FEATURES: "1", **ids}))
     return len(images), len(captions)

@@ -1,10 +1,11 @@
-"""Search in a data set: `Search` scores a query with everything there is, `Hits` are what it shows."""
+"""Search in a data set: `Index` scores a query with everything there is, `Hits` are what it shows."""
 
 import base64
 import html
 import io
 from dataclasses import dataclass, field
-from typing import Literal
+from pathlib import Path
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int64
@@ -13,9 +14,10 @@ from torch import Tensor, nn
 
 from ..data.captionset import CaptionSet
 from ..data.faults import one_line
+from ..data.pictures import read_image
 from ..errors import ItmlabError
 from ..models.pairs import looked_at
-from .scores import caption_side, compared, has_one_feature, image_side
+from .scores import Side, compared, has_one_feature, side_of
 
 
 def largest(scores: Float[Tensor, "query item"], k: int) -> tuple[Float[Tensor, "query k"], Int64[Tensor, "query k"]]:
@@ -33,36 +35,51 @@ def largest(scores: Float[Tensor, "query item"], k: int) -> tuple[Float[Tensor, 
     return scores.gather(1, places), places
 
 
-class Search:
-    """Search in a data set with any model; its images and captions are encoded once, when they are first needed."""
+class Index:
+    """A data set as a model compares it: images and captions are encoded once, when they are first needed."""
 
     def __init__(self, model: nn.Module, data: CaptionSet):
-        self.model, self.data, self._sides = model, data, {}
+        self.model, self.data = model, data
+        self._sides: dict[Side, Any] = {}
 
-    @torch.no_grad()
-    def search(
-        self, query: str | Image.Image, k: int, of: Literal["images", "captions"]
-    ) -> tuple[list[float], list[int]]:
-        """Scores and places of the `k` best images or captions, ties in ascending order.
+    def search(self, query: str | Image.Image | Path, k: int = 5, of: Side | None = None) -> "Hits":
+        """Find the best matches of a query, best first, ties in the order of the data.
+
+        Args:
+            query: a sentence, a picture, or the path of a picture.
+            k: how many.
+            of: what is searched; by default images for a sentence and captions for a picture.
 
         Raises:
-            ItmlabError: a query of the same kind as is searched, for a model that reads parts, or a picture for a model
-                that reads a detector's regions.
+            ItmlabError: an empty sentence, a query of the same kind as is searched for a model that compares pairs, or
+                a picture for a model that reads a detector's regions.
         """
-        model, is_sentence = self.model, isinstance(query, str)
-        if is_sentence == (of == "captions") and not has_one_feature(model):
+        if isinstance(query, Path):
+            query = read_image(query)
+        is_sentence = isinstance(query, str)
+        if is_sentence and not query.strip():
+            raise ItmlabError("the sentence to search for is empty")
+        of = of or ("images" if is_sentence else "captions")
+        if of not in ("images", "captions"):
+            raise ItmlabError(f"cannot search for {of!r}", remedy='of="images" or of="captions"')
+        if is_sentence == (of == "captions") and not has_one_feature(self.model):
             message = f"a model that scores pairs cannot search {of} by {'sentences' if is_sentence else 'pictures'}"
             raise ItmlabError(message, remedy="search for the other kind")
-        if not is_sentence and not model.takes_pictures:
+        if not is_sentence and not self.model.takes_pictures:
             raise ItmlabError("this model reads regions, and a picture has none", remedy="search by a sentence")
+        side = self._side(of)
+        query_side = side_of(self.model, [query], "captions" if is_sentence else "images")
+        with torch.no_grad():
+            images, captions = (side, query_side) if of == "images" else (query_side, side)
+            scores = compared(self.model, images, captions)
+        best, places = largest(scores.T if of == "images" else scores, k)
+        return Hits(query, of, best[0].tolist(), places[0].tolist(), self.data)
+
+    def _side(self, of: Side) -> Any:
         if of not in self._sides:
-            images = of == "images"
-            items = looked_at(model, self.data) if images else self.data.captions
-            self._sides[of] = image_side(model, items) if images else caption_side(model, items)
-        items, one = self._sides[of], caption_side(model, [query]) if is_sentence else image_side(model, [query])
-        scores = compared(model, items, one).T if of == "images" else compared(model, one, items)
-        best, places = largest(scores, k)
-        return best[0].tolist(), places[0].tolist()
+            items = looked_at(self.model, self.data) if of == "images" else self.data.captions
+            self._sides[of] = side_of(self.model, items, of)
+        return self._sides[of]
 
 
 THUMBNAIL = 128  # pixels of the longer edge
@@ -72,20 +89,40 @@ THUMBNAIL = 128  # pixels of the longer edge
 class Hits:
     """The best matches of one query, best first, readable in a terminal and in a notebook.
 
-    `ids` are image ids (`of="images"`) or caption ids (`of="captions"`); `captions` holds the caption found, or the
-    first one of the image found; `images` the picture found, or the one that the caption was written for.
+    Attributes:
+        query: the sentence or picture.
+        of: what was searched.
+        scores: the similarities.
+        places: the indices of the images or captions in `data`.
+        data: the images and captions that were searched.
     """
 
     query: str | Image.Image
-    of: Literal["images", "captions"]
-    ids: list[str]
+    of: Side
     scores: list[float]
-    captions: list[str]
-    image_indices: list[int]
+    places: list[int]
     data: CaptionSet = field(repr=False)
 
     def __len__(self) -> int:
-        return len(self.ids)
+        return len(self.places)
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids of the images or captions."""
+        ids = self.data.image_ids if self.of == "images" else self.data.caption_ids
+        return [ids[place] for place in self.places]
+
+    @property
+    def image_indices(self) -> list[int]:
+        """The indices of the images, or of those that the captions were written for."""
+        return self.places if self.of == "images" else self.data.image_of_caption[self.places].tolist()
+
+    @property
+    def captions(self) -> list[str]:
+        """The captions, or the first caption of each image ("" where it has none)."""
+        if self.of == "captions":
+            return [self.data.captions[place] for place in self.places]
+        return [next(iter(captions), "") for captions in self.data.captions_of(self.places)]
 
     @property
     def images(self) -> list[Image.Image]:

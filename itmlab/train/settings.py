@@ -1,27 +1,46 @@
 """The settings that a recipe is made of: frozen dataclasses that check their ranges, with the papers' defaults."""
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, ClassVar, Literal, get_type_hints
 
 from ..data.batches import Augmentation
-from ..fields import ABOVE_0, BELOW_1, FROM_0, FROM_1, check, check_ranges
+from ..fields import ABOVE_0, BELOW_1, FROM_0, FROM_1, between, check, check_ranges
 from ..losses.tags import LossWeights
 from ..synthesis.negative import SentenceGenerator
 
+Count = Annotated[int, FROM_1]
+Share = Annotated[float, between(0, 1)]
+Weight = Annotated[float, FROM_0]
 
-@dataclass(frozen=True)
-class MemorySettings:
-    """FNE's momentum memory (Sec. 3.3): K features of each kind, from encoders that follow with momentum m (Eq. 14)."""
 
-    length: int = 8192
-    momentum: float = 0.995
+class Settings:
+    """Base class of settings, which checks the ranges that the annotations of fields name.
+
+    Args:
+        at: the field of a recipe that holds these settings, for errors.
+    """
+
+    at: ClassVar[str]
+
+    def __init_subclass__(cls, at: str) -> None:
+        cls.at = at
 
     def __post_init__(self) -> None:
-        check_ranges(self, "memory", length=FROM_1, momentum=BELOW_1)
+        hints = get_type_hints(type(self), include_extras=True)
+        ranges = {name: hint.__metadata__[0] for name, hint in hints.items() if hasattr(hint, "__metadata__")}
+        check_ranges(self, self.at, **ranges)
 
 
 @dataclass(frozen=True)
-class OptimiserSettings:
+class MemorySettings(Settings, at="memory"):
+    """FNE's momentum memory (Sec. 3.3): K features of each kind, from encoders that follow with momentum m (Eq. 14)."""
+
+    length: Count = 8192
+    momentum: Annotated[float, BELOW_1] = 0.995
+
+
+@dataclass(frozen=True)
+class OptimiserSettings(Settings, at="optimiser"):
     """How weights move. `milestones` and `warm_up` are in epochs; `step` leaves a tenth of the rate at each.
 
     `warm_up_share` gives the warm-up as a share of all steps instead. `betas` and `epsilon` are Adam's.
@@ -31,30 +50,26 @@ class OptimiserSettings:
     """
 
     kind: Literal["adam", "adamw"] = "adam"
-    learning_rate: float = 2e-5
+    learning_rate: Annotated[float, ABOVE_0] = 2e-5
     schedule: Literal["constant", "step", "linear", "cosine"] = "step"
-    milestones: tuple[int, ...] = (5, 15)
-    warm_up: float = 0.0
-    clip: float = 2.0
-    weight_decay: float = 0.0
+    milestones: Annotated[tuple[int, ...], FROM_1] = (5, 15)
+    warm_up: Annotated[float, FROM_0] = 0.0
+    clip: Annotated[float, ABOVE_0] = 2.0
+    weight_decay: Weight = 0.0
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    warm_up_share: float = 0.0
-    betas: tuple[float, float] = (0.9, 0.999)
-    epsilon: float = 1e-8
+    warm_up_share: Annotated[float, BELOW_1] = 0.0
+    betas: Annotated[tuple[float, float], BELOW_1] = (0.9, 0.999)
+    epsilon: Annotated[float, ABOVE_0] = 1e-8
     compile: Literal["off", "default", "reduce-overhead"] = "off"
 
     def __post_init__(self) -> None:
-        check_ranges(self, "optimiser", learning_rate=ABOVE_0, warm_up_share=BELOW_1, clip=ABOVE_0)
-        check(all(item > 0 for item in self.milestones), "optimiser.milestones", self.milestones, "epochs from 1 on")
-        check_ranges(self, "optimiser", warm_up=(FROM_0[0], "0 or more epochs"))
+        super().__post_init__()
         both = self.warm_up > 0 and self.warm_up_share > 0
         check(not both, "optimiser.warm_up_share", self.warm_up_share, "0, as optimiser.warm_up is given")
-        check(all(0 <= beta < 1 for beta in self.betas), "optimiser.betas", self.betas, "numbers from 0 to below 1")
-        check_ranges(self, "optimiser", weight_decay=FROM_0, epsilon=ABOVE_0)
 
 
 @dataclass(frozen=True)
-class DataSettings:
+class DataSettings(Settings, at="data"):
     """How pairs are served. `batch_size` counts pictures over all processes; `accumulate` batches make one step.
 
     `captions_per_image=n` encodes a picture once with n of its captions; "all" makes each caption a pair of its own,
@@ -73,67 +88,54 @@ class DataSettings:
     of pictures reads no regions.
     """
 
-    batch_size: int = 32
-    epochs: int = 25
-    captions_per_image: int | Literal["all"] = "all"
-    warm_up_epochs: int = 0
-    accumulate: int = 1
-    steps: int | None = None
-    validation: int | None = None
-    validate_every: int = 1
+    batch_size: Count = 32
+    epochs: Count = 25
+    captions_per_image: Annotated[int | Literal["all"], between(1, 2**20, "all")] = "all"
+    warm_up_epochs: Annotated[int, FROM_0] = 0
+    accumulate: Count = 1
+    steps: Annotated[int | None, between(1, 2**31)] = None
+    validation: Annotated[int | None, FROM_0] = None
+    validate_every: Count = 1
     crop: tuple[float, float] | None = None
-    flip: float = 0.0
+    flip: Share = 0.0
     randaugment: tuple[int, int] | None = None
     regions: Literal["pixels", "detector"] | None = None
 
     def __post_init__(self) -> None:
-        check_ranges(self, "data", batch_size=FROM_1, epochs=FROM_1, warm_up_epochs=FROM_0, accumulate=FROM_1)
-        many = self.captions_per_image == "all" or self.captions_per_image >= 1
-        check(many, "data.captions_per_image", self.captions_per_image, "1 or more, or 'all'")
-        check_ranges(self, "data", validate_every=FROM_1, steps=(FROM_1[0], "1 or more, or null"))
-        check_ranges(self, "data", validation=(FROM_0[0], "0 or more, or null"))
-        check_ranges(self, "data", flip=((lambda share: 0 <= share <= 1), "0 to 1"))
+        super().__post_init__()
         low, high = self.crop or (1, 1)
         check(0 < low <= high <= 1, "data.crop", self.crop, "two shares of the area, such as [0.5, 1.0], or null")
         number, magnitude = self.randaugment or (1, 0)
-        wanted = "how many operations and a magnitude of 0 to 10, such as [2, 7], or null"
-        check(number >= 1 and 0 <= magnitude <= 10, "data.randaugment", self.randaugment, wanted)
+        wanted = "1 to 100 operations and a magnitude of 0 to 10, such as [2, 7], or null"
+        check(1 <= number <= 100 and 0 <= magnitude <= 10, "data.randaugment", self.randaugment, wanted)
 
     @property
     def augmentation(self) -> Augmentation | None:
         """What changes pictures in training, if anything does."""
-        found = Augmentation(self.crop, self.flip, self.randaugment)
-        return None if found == Augmentation() else found
+        augmentation = Augmentation(self.crop, self.flip, self.randaugment)
+        return None if augmentation == Augmentation() else augmentation
 
 
 @dataclass(frozen=True)
-class TowerSettings:
+class TowerSettings(Settings, at="towers"):
     """Pretraining of a ViT by what a world says of each patch, of BERT by `masked` word pieces, unaligned."""
 
-    masked: float = 0.15
-
-    def __post_init__(self) -> None:
-        check_ranges(self, "towers", masked=BELOW_1)
-        check(self.masked > 0, "towers.masked", self.masked, "more than 0")
+    masked: Annotated[float, between(1e-9, 1)] = 0.15
 
 
 @dataclass(frozen=True)
-class ExtraNegatives:
+class ExtraNegatives(Settings, at="extra_negatives"):
     """Negatives of each caption from a file that `python -m itmlab negatives` wrote, beside the recipe's own.
 
-    `number` of a caption's are taken anew each time it comes, drawn at random; captions without any go without.
+    `number` of a caption's are drawn at random each time it comes; captions without any go without.
     """
 
-    path: str
-    number: int = 1
-
-    def __post_init__(self) -> None:
-        check(bool(self.path), "extra_negatives.path", self.path, "the path of a file")
-        check_ranges(self, "extra_negatives", number=FROM_1)
+    path: Annotated[str, (bool, "the path of a file")]
+    number: Count = 1
 
 
 @dataclass(frozen=True)
-class TagsSettings:
+class TagsSettings(Settings, at="tags"):
     """The settings of a training step of TAGS-DC (Algorithm 1); the defaults are the paper's (appendix A.1, Table 5).
 
     `weights` are λ of Eq. 10. Matching is the triplet of Eq. 4 with `margin` α, a `binary` cross-entropy, or a
@@ -161,41 +163,35 @@ class TagsSettings:
 
     weights: LossWeights = field(default=LossWeights())
     matching: Literal["triplet", "binary", "contrast"] = "triplet"
-    margin: float = 0.2
-    candidates: int = 399
-    top_k: int = 31
-    matching_begins: float = 0.0
-    alignment: float = 0.0
-    alignment_temperature: float = 0.07
+    margin: Annotated[float, between(0, 2)] = 0.2
+    candidates: Count = 399
+    top_k: Count = 31
+    matching_begins: Annotated[float, BELOW_1] = 0.0
+    alignment: Weight = 0.0
+    alignment_temperature: Annotated[float, ABOVE_0] = 0.07
     masking: Literal["phrase", "word"] = "phrase"
-    probability: float = 0.15
-    trained_maskings: int = 1
+    probability: Share = 0.15
+    trained_maskings: Count = 1
     generator: Literal["dynamic", "static", "vse_c", "file"] | SentenceGenerator = field(default="dynamic", hash=False)
-    maskings: int = 20
-    samples: int = 20
-    temperature: float = 1.5
-    hardest: int = 31
+    maskings: Count = 20
+    samples: Count = 20
+    temperature: Annotated[float, between(1e-6, 1e6)] = 1.5
+    hardest: Count = 31
     implied: bool = False
-    replaced_weight: float = 1.0
-    kept_weight: float = 1.0
+    replaced_weight: Weight = 1.0
+    kept_weight: Weight = 1.0
     correction: Literal["all", "replaced", "masked"] = "all"
     word_means: Literal["tokens", "captions"] = "tokens"
     filtered: bool = True
     mining: Literal["set", "batch"] = "set"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         aligned = self.mining == "set" or self.alignment > 0
         check(aligned, "tags.mining", self.mining, "'set', as tags.alignment is 0")
         check(bool(self.weights.wanted), "tags.weights", self.weights.named(), "one of them above 0")
-        counts = ("candidates", "top_k", "trained_maskings", "maskings", "samples", "hardest")
-        check_ranges(self, "tags", **dict.fromkeys(counts, FROM_1))
-        for name, least, most in (("margin", 0, 2), ("probability", 0, 1), ("temperature", 1e-6, 1e6)):
-            value = getattr(self, name)
-            check(least <= value <= most, f"tags.{name}", value, f"{least} to {most}")
-        check_ranges(self, "tags", alignment_temperature=ABOVE_0, matching_begins=BELOW_1)
         before = not self.matching_begins or self.alignment or self.weights.masked_language
         check(bool(before), "tags.matching_begins", self.matching_begins, "0, as nothing else is learnt before")
-        check_ranges(self, "tags", alignment=FROM_0, replaced_weight=FROM_0, kept_weight=FROM_0)
         words = self.replaced_weight + self.kept_weight
         check(words > 0, "tags.kept_weight", self.kept_weight, "more than 0, as tags.replaced_weight is 0")
 

@@ -1,22 +1,20 @@
 """Everything that changes during training, as one dictionary for a checkpoint; and the base class of tasks."""
 
-import time
 from abc import ABC, abstractmethod
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
 from accelerate import Accelerator
-from jaxtyping import Bool, Float, Int64
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from ..data.batches import Batch
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
+from ..storage import atomic_file
 from .checkpoint import REMEDY, load_checkpoint
 from .directory import first_model
 from .recipes import Recipe
@@ -34,7 +32,7 @@ class Position:
     loss_count: int = 0
     best: float | None = None  # validation RSum of the saved weights
     history_bytes: int = 0
-    collapsed: int = 0  # records in a row in which all similarities are equal
+    idle: int = 0  # records in a row in which nothing is learnt
 
     def next_epoch(self) -> None:
         """Move to the first batch of the next epoch."""
@@ -62,20 +60,23 @@ class State:
         # after the model and the task, which draw from torch's numbers as well
         torch.manual_seed(recipe.seed * 1000 + 1 + accelerator.process_index)  # different dropout in every process
 
-    def state_dict(self) -> dict[str, Any]:
-        """Everything that a resume needs, for `save_checkpoint`; all processes take part, each with its own numbers."""
+    def save(self, path: Path) -> None:
+        """Write everything that a resume needs, atomically; all processes take part, the first one writes."""
         random = {"processor": torch.get_rng_state()}
         device = self.accelerator.device
         if device.type == "cuda":
             random["device"] = torch.cuda.get_rng_state(device)
-        return {
+        state = {
             "position": asdict(self.position),
             "model": self.model.state_dict(),
             "optimiser": self.optimiser.state_dict(),
             "task": self.task.state_dict(),
             "sampler": self.generator.get_state(),
-            "random": {name: self.accelerator.gather(state[None].to(device)) for name, state in random.items()},
+            "random": {name: self.accelerator.gather(numbers[None].to(device)) for name, numbers in random.items()},
         }
+        if self.accelerator.is_main_process:
+            with atomic_file(path) as file:
+                torch.save(state, file)
 
     def restore(self, path: Path) -> None:
         """Continue from the checkpoint at `path`, if there is one; one that does not fit this run is an ItmlabError."""
@@ -88,23 +89,23 @@ class State:
             raise
         except Exception as error:  # torch raises many types for tensors that do not fit
             reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-            what = f"the checkpoint does not fit this run: {reason}"
-            raise ItmlabError(what, where=str(path), remedy=REMEDY) from None
+            message = f"the checkpoint does not fit this run: {reason}"
+            raise ItmlabError(message, where=str(path), remedy=REMEDY) from None
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Restore what `state_dict` returned."""
+        """Restore what `save` wrote."""
         self.position = Position(**state["position"])
         self.model.load_state_dict(state["model"])
         self.optimiser.load_state_dict(state["optimiser"])
         self.task.load_state_dict(state["task"], self.position.epoch)
         # last, because building and restoring draw random numbers
         self.generator.set_state(state["sampler"])
-        random, process = state["random"], self.accelerator.process_index
-        # cloned, as torch reads from the beginning of the storage
-        torch.set_rng_state(random["processor"][process % len(random["processor"])].clone())
+        index = self.accelerator.process_index
+        # one row per process; cloned, as torch reads from the beginning of the storage
+        random = {name: rows[index % len(rows)].clone() for name, rows in state["random"].items()}
+        torch.set_rng_state(random["processor"])
         if "device" in random and self.accelerator.device.type == "cuda":
-            numbers = random["device"][process % len(random["device"])].clone()
-            torch.cuda.set_rng_state(numbers, self.accelerator.device)
+            torch.cuda.set_rng_state(random["device"], self.accelerator.device)
 
     def save_model(self, directory: Path) -> None:
         """Write the weights as they are; only the first process does."""
@@ -121,36 +122,18 @@ def build_optimiser(model: nn.Module, settings: OptimiserSettings) -> torch.opti
     return kind(groups, lr=settings.learning_rate, betas=settings.betas, eps=settings.epsilon, fused=True)
 
 
-class Stopwatch:
-    """Adds up the `seconds` that named parts of the work take."""
-
-    def __init__(self) -> None:
-        self.seconds: Counter[str] = Counter()
-
-    @contextmanager
-    def measured(self, name: str) -> Iterator[None]:
-        """Count the time of the block as `name`."""
-        began = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.seconds[name] += time.perf_counter() - began
-
-
 @dataclass
 class BatchLoss:
     """The loss of a batch, and what is recorded with it.
 
     Attributes:
         loss: the loss, with its gradient's graph.
-        blamed: images whose own features are not finite, -1 for the others of the batch; empty where unknown.
         losses: the terms of the loss by name; numbers on the device are read for recorded steps only.
         counts: histograms by name.
         cosines: of all images with all captions of the batch, and which of them are positives.
     """
 
     loss: Float[Tensor, ""]
-    blamed: Int64[Tensor, "image"]
     losses: dict[str, float | Float[Tensor, ""]] = field(default_factory=dict)
     counts: dict[str, list[int]] = field(default_factory=dict)
     cosines: tuple[Float[Tensor, "pair pair"], Bool[Tensor, "pair pair"]] | None = None
@@ -160,9 +143,8 @@ class Task(ABC):
     """Computes the loss of batches and holds everything that changes with training except the model.
 
     Random numbers come from `generator` or from torch's own, which checkpoints hold; other state goes through
-    `state_dict` and `load_state_dict`. `clock` adds up the seconds that parts of a step take. The loop sets `step`, the
-    number of steps that are done, and `total_steps`. `heads` is a further module that is trained but not saved with the
-    model.
+    `state_dict` and `load_state_dict`. The loop sets `step`, the number of steps that are done, and `total_steps`.
+    `heads` is a further module that is trained but not saved with the model.
     """
 
     heads: nn.Module | None = None
@@ -172,24 +154,23 @@ class Task(ABC):
     ):
         self.recipe, self.data, self.model = recipe, data, model
         self.accelerator, self.generator = accelerator, generator
-        self.clock = Stopwatch()
         self.step, self.total_steps = 0, 1
 
     @abstractmethod
     def __call__(self, batch: Batch, epoch: int) -> BatchLoss:
-        """The loss of a batch, with its gradient's graph."""
+        """Compute the loss of a batch, with its gradient's graph."""
 
     def prepare(self, *, shown: bool) -> None:  # noqa: B027
-        """Called once before the first step; `shown` asks for a progress bar."""
+        """Prepare the first step, once; `shown` asks for a progress bar."""
 
     def start_epoch(self, epoch: int) -> None:  # noqa: B027
-        """Called at the beginning of an epoch."""
+        """Prepare for an epoch."""
 
     def after_step(self) -> None:  # noqa: B027
-        """Called after each step of the optimiser."""
+        """Follow a step of the optimiser."""
 
     def state_dict(self) -> dict[str, Any]:
-        """The task's part of a checkpoint."""
+        """Return the task's part of a checkpoint."""
         return {}
 
     def load_state_dict(self, state: dict[str, Any], epoch: int) -> None:
@@ -197,11 +178,11 @@ class Task(ABC):
         self.start_epoch(epoch)
 
     def preparation(self) -> dict[str, Any]:
-        """Arguments for `PairBatches`: which images it loads, and how it prepares images and captions."""
+        """Return arguments for `PairBatches`: which images it loads, and how it prepares images and captions."""
         return {"images": None}
 
     def precision(self) -> AbstractContextManager:
-        """A context in which bfloat16 is used where possible, if the recipe asks for it ("auto": on a GPU)."""
+        """Return a context in which bfloat16 is used where possible, if the recipe asks for it ("auto": on a GPU)."""
         wanted, device = self.recipe.optimiser.precision, self.accelerator.device
         low = wanted == "bfloat16" or (wanted == "auto" and device.type == "cuda")
         return torch.autocast(device.type, torch.bfloat16, enabled=low)
@@ -215,36 +196,37 @@ class Task(ABC):
 
 
 def rank_slice(count: int, accelerator: Accelerator) -> slice:
-    """This process's part of a batch of `count` pairs; a count that does not divide evenly is an ItmlabError."""
-    each, rest = divmod(count, accelerator.num_processes)
+    """Return this process's part of a batch of `count` pairs; an uneven division is an ItmlabError."""
+    size, rest = divmod(count, accelerator.num_processes)
     if rest:
         raise ItmlabError(
             f"a batch of {count} pairs cannot be split evenly over {accelerator.num_processes} processes",
             remedy="choose data.batch_size as a multiple of the number of processes, not above the number of images",
         )
-    return slice(accelerator.process_index * each, (accelerator.process_index + 1) * each)
+    return slice(accelerator.process_index * size, (accelerator.process_index + 1) * size)
 
 
 def all_gather(features: Float[Tensor, "part dimension"], accelerator: Accelerator) -> Float[Tensor, "n dimension"]:
-    """All processes' features in the order of the batch; the gradient flows into this process's own."""
+    """Return all processes' features in the order of the batch; the gradient flows into this process's own."""
     if accelerator.num_processes == 1:
         return features
     everyone = accelerator.gather(features.detach().contiguous())
-    own = rank_slice(len(everyone), accelerator)
-    return torch.cat([everyone[: own.start], features, everyone[own.stop :]])
+    part = rank_slice(len(everyone), accelerator)
+    return torch.cat([everyone[: part.start], features, everyone[part.stop :]])
 
 
 def whole_mean(mean: Float[Tensor, ""], weight: float | Tensor, accelerator: Accelerator) -> Float[Tensor, ""]:
-    """The mean over the whole batch of which `mean` is this process's, of that weight; a gradient flows into its own.
+    """Return the mean over the whole batch, from this process's `mean` of a total `weight`.
 
-    For what is too large to gather, such as words: elsewhere `all_gather` what the mean is of.
+    The gradient flows into this process's part. This serves what is too large to gather, such as words.
     """
     if accelerator.num_processes == 1:
         return mean
-    own = mean * weight
-    total = accelerator.reduce(torch.stack([own.detach(), own.detach() * 0 + weight]), reduction="sum")
-    share = own / total[1].clamp(min=torch.finfo(own.dtype).tiny)
-    return share + (total[0] / total[1].clamp(min=torch.finfo(own.dtype).tiny) - share.detach())
+    total = (mean * weight).detach()
+    totals = accelerator.reduce(torch.stack([total, total * 0 + weight]), reduction="sum")
+    whole_weight = totals[1].clamp(min=torch.finfo(total.dtype).tiny)
+    share = mean * weight / whole_weight
+    return share + (totals[0] / whole_weight - share.detach())
 
 
 def add_up_gradients(model: nn.Module, accelerator: Accelerator) -> None:
@@ -252,9 +234,9 @@ def add_up_gradients(model: nn.Module, accelerator: Accelerator) -> None:
     if accelerator.num_processes == 1:
         return
     weights = list(model.parameters())
-    has = torch.tensor([weight.grad is not None for weight in weights], device=accelerator.device).float()
-    used = accelerator.reduce(has, reduction="sum").bool().tolist()
-    weights = [weight for weight, one in zip(weights, used, strict=True) if one]
+    has_gradient = torch.tensor([weight.grad is not None for weight in weights], device=accelerator.device).float()
+    used = accelerator.reduce(has_gradient, reduction="sum").tolist()
+    weights = [weight for weight, count in zip(weights, used, strict=True) if count]
     for weight in weights:
         weight.grad = torch.zeros_like(weight) if weight.grad is None else weight.grad
     flat = accelerator.reduce(torch.cat([weight.grad.flatten() for weight in weights]), reduction="sum")

@@ -7,7 +7,7 @@
     line 14          L_IRTM                                                        Eq. 5       `retrieved`
     line 16          L_ISTM                                                        Eq. 7       `synthetic`
     lines 18-20      L_WoD and L_WoC                                               Eqs. 8, 9   `read_sentences`
-                     L, the weighted sum                                           Eq. 10      `loss_of`
+                     L, the weighted sum                                           Eq. 10      `__call__`
 
 What is trained on is made and mined first, in evaluation mode without gradients. Then every image of the step is
 embedded once, and the terms of the loss are computed from it. The equations themselves are in `losses.tags`.
@@ -26,8 +26,6 @@ from torch import Tensor
 
 from .. import losses
 from ..data.batches import Batch
-from ..data.captionset import CaptionSet
-from ..errors import ItmlabError
 from ..models import CrossEncoder, EmbeddedRegions
 from ..models.cross_encoder import PAIR_BATCH_SIZE, Tokens, pair_logits
 from ..models.encoded import evaluating
@@ -38,9 +36,8 @@ from ..synthesis import FilteredTopM, Negative
 from ..synthesis.files import read_negatives
 from ..synthesis.negative import OneByOne, Readable, own_generators
 from ..synthesis.tags import Tags, cross_encoder_score, graphs_of, implied_in, vse_c
-from ..text import PhraseMasking, SceneGraph, WordMasking
+from ..text import PhraseMasking, WordMasking
 from ..text.alignment import MaskedPieces, align, mask_pieces
-from .recipes import Recipe
 from .state import BatchLoss, Task, all_gather, rank_slice, whole_mean
 
 IMAGES_AT_A_TIME = 256  # images embedded at a time
@@ -80,7 +77,7 @@ class Step:
 
 
 class CrossEncoderTask(Task):
-    """Algorithm 1 for the pairs of a batch. `clock` counts "synthesis" and "mining".
+    """Algorithm 1 for the pairs of a batch.
 
     Batches bring no images, because images of the whole data set are negatives: they are kept by number. Each of
     several processes takes its part of the batch with what a single process would have drawn for it, and all have the
@@ -99,19 +96,10 @@ class CrossEncoderTask(Task):
         if settings.makes_sentences:
             if settings.generator == "static":  # the ablation "SG": refilled by the model as it was at the start
                 self.frozen = copy.deepcopy(model, {id(model.tokenizer): model.tokenizer}).requires_grad_(False).eval()
-            self.sentences = Sentences(recipe, model, data, self.graphs, self.inputs, self.frozen)
+            self.sentences = Sentences(self)
 
     def __call__(self, batch: Batch, epoch: int) -> BatchLoss:
-        try:
-            return self.loss_of(batch)
-        except ItmlabError:  # sentences cannot be scored on an image whose logits are not finite
-            not_finite = self.not_finite(batch)
-            if not len(not_finite):
-                raise
-            return BatchLoss(torch.tensor(torch.nan), not_finite)
-
-    def loss_of(self, batch: Batch) -> BatchLoss:
-        """The loss of a batch (Eq. 10), its terms, and histograms of difficulty."""
+        """Compute the loss of a batch (Eq. 10), its terms, and histograms of difficulty."""
         weights = self.weights()
         wanted, in_batch = weights.wanted, self.settings.mining == "batch"
         part = rank_slice(len(batch.caption_indices), self.accelerator)
@@ -120,13 +108,11 @@ class CrossEncoderTask(Task):
         sentences = masked = negatives = None
         with self.precision():
             if {"synthetic", *HEADS} & set(wanted):
-                with self.clock.measured("synthesis"):
-                    sentences = self.sentences(batch.caption_indices, generator=draws, part=part)
+                sentences = self.sentences(batch.caption_indices, generator=draws, part=part)
             if "masked_language" in wanted:
                 masked = self.masked_captions(batch.caption_indices, draws, part)
             if "retrieved" in wanted and not in_batch:
-                with self.clock.measured("mining"):
-                    negatives = self.mine(batch, draws, part)
+                negatives = self.mine(batch, draws, part)
 
             step = self.embedded(batch, negatives, part, draws.initial_seed())
             if masked is not None:
@@ -143,19 +129,14 @@ class CrossEncoderTask(Task):
         if self.settings.alignment:
             terms["alignment"] = step.terms["alignment"]
             loss = loss + self.settings.alignment * terms["alignment"]
-        blamed = step.numbers[:0]
-        if not loss.isfinite():
-            spoilt = ~step.regions.values.isfinite().flatten(1).all(dim=1).cpu()
-            blamed = torch.cat([self.not_finite(batch), step.numbers[spoilt]])
-        return BatchLoss(loss, blamed, {name: term.item() for name, term in terms.items()}, step.counts)
+        return BatchLoss(loss, {name: term.item() for name, term in terms.items()}, step.counts)
 
     def weights(self) -> losses.LossWeights:
-        """λ of this step: before matching begins only L_MLM, and nothing where the model's start is aligned already."""
+        """Return λ of this step: before matching begins only L_MLM."""
         weights = self.settings.weights
         if self.step / self.total_steps >= self.settings.matching_begins:
             return weights
-        masked_language = 0.0 if self.model.aligned is not None else weights.masked_language
-        return losses.LossWeights(0.0, masked_language, 0.0, 0.0, 0.0)
+        return losses.LossWeights(0.0, weights.masked_language, 0.0, 0.0, 0.0)
 
     # What is trained on.
 
@@ -176,20 +157,16 @@ class CrossEncoderTask(Task):
         return replace(masked, **{item.name: getattr(masked, item.name)[rows_of_part] for item in fields(masked)})
 
     def mine(self, batch: Batch, draws: torch.Generator, part: slice) -> Retrieved:
-        """Line 14: the hardest `top_k` of `candidates` random negatives by the model as it is, both ways."""
-        images, captions = batch.image_indices, batch.caption_indices
-        kept = {"candidates": self.settings.candidates, "top_k": self.settings.top_k, "generator": draws, "part": part}
-
-        def caption_scores(anchors: Rows, columns: Rows) -> Tensor:
-            return self.logits(columns, images[part][anchors])
-
-        def image_scores(anchors: Rows, columns: Rows) -> Tensor:
-            return self.logits(captions[part][anchors], columns)
-
+        """Line 14: the hardest `top_k` of `candidates` random negatives by the current model, both ways."""
+        images, captions, settings = batch.image_indices, batch.caption_indices, self.settings
+        logits, matches = self.logits, self.data.matches
+        sides = (
+            (lambda anchors, columns: logits(columns, images[part][anchors]), matches(images)),
+            (lambda anchors, columns: logits(captions[part][anchors], columns), matches(captions=captions).T),
+        )
+        options = {"candidates": settings.candidates, "top_k": settings.top_k, "generator": draws, "part": part}
         with evaluating(self.model):
-            of_images = mined_negatives(caption_scores, self.data.matches(images), **kept)
-            of_captions = mined_negatives(image_scores, self.data.matches(captions=captions).T, **kept)
-            return Retrieved(of_images, of_captions)
+            return Retrieved(*(mined_negatives(score, positives, **options) for score, positives in sides))
 
     def near_negatives(
         self, cosines: Float[Tensor, "pair pair"], batch: Batch, draws: torch.Generator, part: slice
@@ -207,11 +184,6 @@ class CrossEncoderTask(Task):
         regions = embed(self.model, self.inputs, different)
         device = regions.values.device
         return pair_logits(self.model, self.tokens, captions.to(device), regions, rows.to(device)).cpu()
-
-    def not_finite(self, batch: Batch) -> Rows:
-        """The images of a batch whose logits with their own captions are not finite."""
-        with evaluating(self.model), self.precision():
-            return batch.image_indices[~self.logits(batch.caption_indices, batch.image_indices).isfinite()]
 
     def embedded(self, batch: Batch, negatives: Retrieved | None, part: slice, seed: int) -> Step:
         """The images of the step, with gradient, each embedded once and changed where the recipe augments."""
@@ -250,18 +222,15 @@ class CrossEncoderTask(Task):
         The paper has no such term, because it begins from pretrained weights.
         """
         model, captions = self.model, self.tokens.take(step.captions)
-        if model.aligned is not None:
-            images, texts = step.regions.aligned[step.images], model.aligned_captions(*captions)
-        else:
-            words = model.word_mask(*captions)
-            tokens = {"input_ids": captions.ids, "attention_mask": captions.mask, "word_mask": words}
-            images = images_apart(model, step.regions.take(step.images)).pooled
-            texts = captions_apart(model, tokens)
+        words = model.word_mask(*captions)
+        tokens = {"input_ids": captions.ids, "attention_mask": captions.mask, "word_mask": words}
+        images = images_apart(model, step.regions.take(step.images)).pooled
+        texts = captions_apart(model, tokens)
         cosines = self.gathered(images) @ self.gathered(texts.pooled).T
-        numbers = batch.image_indices.to(cosines.device)
-        same = numbers[:, None] == numbers  # captions of one image are not negatives of each other
+        positives = self.data.matches(batch.image_indices, batch.caption_indices).to(cosines.device)
         info_nce = losses.InfoNCE(self.settings.alignment_temperature)
-        step.terms["alignment"] = sum(info_nce(scores, same, scores.diagonal()) for scores in (cosines, cosines.T))
+        sides = (cosines, positives), (cosines.T, positives.T)
+        step.terms["alignment"] = sum(info_nce(scores, matches, scores.diagonal()) for scores, matches in sides)
         return cosines
 
     def retrieved(self, step: Step, negatives: Retrieved) -> None:
@@ -357,43 +326,32 @@ class CrossEncoderTask(Task):
 
 
 class Sentences:
-    """Lines 2 to 12 and 15: the hardest negative sentences of captions of `data`, from where the recipe says.
+    """Lines 2 to 12 and 15: the hardest negative sentences of captions, from where the recipe of a task says."""
 
-    Args:
-        refiller: the frozen model of a "static" generator.
-    """
-
-    def __init__(
-        self,
-        recipe: Recipe,
-        model: CrossEncoder,
-        data: CaptionSet,
-        graphs: Sequence[SceneGraph],
-        inputs: ImageInputs,
-        refiller: CrossEncoder | None = None,
-    ):
-        settings, self.data, self.graphs = recipe.tags, data, graphs
-        self.score = cross_encoder_score(model, data, inputs)
+    def __init__(self, task: CrossEncoderTask):
+        recipe, settings, model, data = task.recipe, task.settings, task.model, task.data
+        self.data, self.graphs = data, task.graphs
+        self.score = cross_encoder_score(model, data, task.inputs)
         self.readable = Readable(partial(pieces_read, model))
         implied = implied_in(data) if settings.implied else None
         self.choice = {"keep": settings.hardest, "filtered": settings.filtered, "implied": implied}
         self.tags = self.file_rows = self.generate = None
         if settings.generator in ("dynamic", "static"):
             drawing = {name: getattr(settings, name) for name in ("maskings", "samples", "temperature", "probability")}
-            drawing |= {"words": settings.masking == "word", "refiller": refiller}
-            self.tags = Tags(model, data, inputs=inputs, fresh=recipe.start is None, **drawing, **self.choice)
+            drawing |= {"words": settings.masking == "word", "refiller": task.frozen}
+            self.tags = Tags(model, data, inputs=task.inputs, fresh=recipe.start is None, **drawing, **self.choice)
         elif settings.generator == "file":
             self.file_rows = read_negatives(recipe.extra_negatives.path).of(data)
             self.choice["filtered"] = False
         elif settings.generator == "vse_c":
-            self.generate = vse_c(data, graphs=graphs, filtered=settings.filtered)
+            self.generate = vse_c(data, graphs=task.graphs, filtered=settings.filtered)
         else:
             self.generate = OneByOne(settings.generator)
 
     def __call__(
         self, numbers: Int64[Tensor, "caption"], *, generator: torch.Generator, part: slice = slice(None)
     ) -> list[list[Negative]]:
-        """At most `hardest` negatives of each caption of a part of a batch, best first; drawn for the whole batch."""
+        """Return at most `hardest` negatives of each caption of a part of a batch, best first."""
         rows, data = numbers[part].tolist(), self.data
         images = data.image_of_caption[rows]
         captions, graphs = [data.captions[row] for row in rows], [self.graphs[row] for row in rows]
@@ -414,7 +372,7 @@ class Sentences:
 
 
 def embed(model: CrossEncoder, inputs: Callable[[Sequence[int]], dict[str, Tensor]], images: Rows) -> EmbeddedRegions:
-    """The image side of the model's input of these images, a part of them at a time."""
+    """Embed these images, a part of them at a time."""
     parts = images.split(IMAGES_AT_A_TIME)
     return EmbeddedRegions.joined([model.embed_regions(**inputs(part.tolist())) for part in parts])
 

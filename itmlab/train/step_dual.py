@@ -6,10 +6,10 @@ turns features into scores, chooses negatives with the recipe's sampler, and com
 """
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from accelerate import Accelerator
@@ -28,7 +28,7 @@ from ..models.base import Changes
 from ..models.dual_encoder import Momentum
 from ..models.pairs import pieces_read
 from ..samplers import Hardest, MomentumQueue, Pool, Sampler
-from ..synthesis import FeatureNegatives, Negative
+from ..synthesis import FeatureNegatives
 from ..synthesis.files import read_negatives
 from ..synthesis.negative import Readable
 from .recipes import Recipe
@@ -58,13 +58,11 @@ class DualEncoderTask(Task):
         self.by_parts = model.compares_parts
         if self.by_parts and self.accelerator.num_processes > 1:
             raise ItmlabError("models that compare parts train in one process", remedy="launch it without accelerate")
-        compiled = partial(compile_encoder, mode=recipe.optimiser.compile)
-        self.encode_images, self.encode_captions = compiled(model.encode_images), compiled(model.encode_captions)
+        self.encode = self._encoders(model)
         self.momentum = memory = None
         if recipe.memory:
             self.momentum = Momentum(model, m=recipe.memory.momentum)
-            self.encode_images_slowly = compiled(self.momentum.encode_images)
-            self.encode_captions_slowly = compiled(self.momentum.encode_captions)
+            self.encode_slowly = self._encoders(self.momentum)
             memory = MomentumQueue(recipe.memory.length, model.config.dimension, device=device)
         self.draws = self.generator  # on a GPU numbers are drawn there, as copying them would wait for it
         if device.type != "cpu":
@@ -80,6 +78,13 @@ class DualEncoderTask(Task):
         samplers = {"sampler": self.objective.sampler, "sampler of parts": self.objective.parts_sampler}
         parts = {"momentum": self.momentum, "memory": memory, "loss": self.objective.loss, **samplers}
         self.stateful = {name: part for name, part in parts.items() if part is not None}
+
+    def _encoders(self, model: nn.Module) -> tuple[Callable[..., Encoded], Callable[..., Encoded]]:
+        """The encoders of images and captions, compiled if the recipe asks for it: a graph for each shape."""
+        encoders, mode = (model.encode_images, model.encode_captions), self.recipe.optimiser.compile
+        if mode == "off":
+            return encoders
+        return tuple(torch.compile(encoder, mode=mode, dynamic=False) for encoder in encoders)
 
     def prepare(self, *, shown: bool) -> None:
         if self.truth is not None:
@@ -100,9 +105,9 @@ class DualEncoderTask(Task):
         # 1. Encode, also with the momentum encoder.
         slow, matrix, extra = None, None, None
         with self.precision():
-            encoded_images, encoded_captions = self.encode_images(pixels), self.encode_captions(tokens)
+            encoded_images, encoded_captions = self.encode[0](pixels), self.encode[1](tokens)
             if self.momentum is not None:
-                slow_images, slow_captions = self.encode_images_slowly(pixels), self.encode_captions_slowly(tokens)
+                slow_images, slow_captions = self.encode_slowly[0](pixels), self.encode_slowly[1](tokens)
                 slow = Pool(self._pooled(slow_images)[rows], self._pooled(slow_captions), image_ids, caption_ids)
             if self.extra is not None and not warming_up:
                 extra = self._extra(batch, epoch)
@@ -114,44 +119,39 @@ class DualEncoderTask(Task):
         # 2. Make negatives of features.
         per_anchor: PerAnchor = (extra, None)
         if self.synthesis is not None and not warming_up:
-            with self.clock.measured("synthesis"):
-                of_images, of_captions = self._synthetic(pictures, pairs, rows)
-            per_anchor = of_images if extra is None else joined(of_images, extra), of_captions
+            of_images, of_captions = self._synthetic(pictures, pairs, rows)
+            if extra is not None:
+                of_images = FeatureNegatives(*map(partial(torch.cat, dim=1), zip(of_images, extra, strict=True)))
+            per_anchor = of_images, of_captions
 
         # 3. Choose negatives and compute the loss.
         self.objective.step, self.objective.total_steps = self.step, self.total_steps
         loss = self.objective(pairs, slow, epoch, per_anchor, matrix)
-        losses: dict[str, Tensor] = {}
-        if self.recipe.writing:
-            writing = self._writing(encoded_images, tokens, rows)
-            losses = {"matching": loss.detach(), "writing": writing.detach()}
-            loss = loss + self.recipe.writing * writing
 
-        # Features that are not finite make the loss NaN, which the loop finds, and name their images.
+        # Features that are not finite make the loss NaN, which the loop finds, before a memory keeps them.
         features = torch.stack([*pairs[:2], *(slow or ())[:2]])
-        finite = features.isfinite().all(dim=2).all(dim=0)
-        loss, blamed = torch.where(finite.all(), loss, torch.nan), image_ids.masked_fill(finite, -1)
+        loss = torch.where(features.isfinite().all(), loss, torch.nan)
         cosines = pairs.image_features.detach() @ pairs.caption_features.detach().T
-        return BatchLoss(loss, blamed, losses, cosines=(cosines, self.data.matches(image_ids, caption_ids)))
+        return BatchLoss(loss, cosines=(cosines, self.data.matches(image_ids, caption_ids)))
 
     def _pooled(self, encoded: Encoded) -> Features:
         """The features of the whole batch, from all processes, in single precision."""
         return all_gather(encoded.pooled.float(), self.accelerator)
 
     def _extra(self, batch: Batch, epoch: int) -> FeatureNegatives:
-        """Features of the extra captions of each pair, from the encoder that the other candidates come from."""
+        """Encode the extra captions of each pair by the encoder that the other candidates come from."""
         sentences, allowed = self.extra.drawn(batch.caption_indices, generator=self.generator)
-        own = sentences[rank_slice(len(sentences), self.accelerator)]
-        tokens = self.model.prepare_captions([sentence for row in own for sentence in row])
+        part = sentences[rank_slice(len(sentences), self.accelerator)]
+        tokens = self.model.prepare_captions([sentence for row in part for sentence in row])
         slow = self.momentum is not None and epoch > 0  # in epoch 0 the memory only fills (METHODS 1.4)
         encode = self.momentum.encode_captions if slow else self.model.encode_captions
         features = self._pooled(encode(to_device(tokens, self.accelerator.device)))
         return FeatureNegatives(features.unflatten(0, allowed.shape), to_device(allowed, features.device))
 
     def _synthetic(self, pictures: Features, pairs: Pool, rows: Ids) -> tuple[FeatureNegatives, FeatureNegatives]:
-        """The synthesiser's negatives in both directions, made of each picture once.
+        """Synthesise negatives in both directions, from each picture once.
 
-        For a model that compares parts they are made of its global features, and compared with those. With the oracle
+        A model that compares parts has them from its global features, and compares them with those. With the oracle
         only what is surely false is a prototype.
         """
         numbers = torch.zeros(len(pictures), dtype=torch.int64, device=rows.device)
@@ -162,14 +162,6 @@ class DualEncoderTask(Task):
         of_pictures = self.synthesis(pictures, pairs.caption_features, positives, generator=self.draws)
         of_captions = self.synthesis(pairs.caption_features, pictures, positives.T, generator=self.draws)
         return FeatureNegatives(*(part[rows] for part in of_pictures)), of_captions
-
-    def _writing(self, encoded: Encoded, tokens: dict[str, Tensor], rows: Ids) -> Float[Tensor, ""]:
-        """VSRN's second loss: the mean nats that it costs to write a caption of the whole batch from its image."""
-        own = rows[rank_slice(len(rows), self.accelerator)]
-        own = own - own.min()  # the rows of this process's images begin there
-        images = Encoded(encoded.pooled[own], encoded.local[own], encoded.mask[own])
-        nats = self.model.caption_nats(images, tokens)
-        return all_gather(nats.unsqueeze(1), self.accelerator).mean()
 
     def after_step(self) -> None:
         if self.momentum is not None:
@@ -224,7 +216,7 @@ class Objective:
         self.by_features = recipe.global_features or without_parts or getattr(recipe.loss, "noise", 0) > 0
 
     def start_epoch(self, epoch: int) -> None:
-        """Statistics of similarity belong to an epoch (METHODS 1.1)."""
+        """Begin the statistics of similarity again, which belong to an epoch (METHODS 1.1)."""
         if epoch < self.recipe.data.warm_up_epochs:
             return
         for component in (self.sampler, self.parts_sampler, self.loss):
@@ -234,7 +226,7 @@ class Objective:
     def __call__(
         self, batch: Pool, slow: Pool | None, epoch: int, per_anchor: PerAnchor, matrix: Scores | None
     ) -> Float[Tensor, ""]:
-        """The loss of a batch of pairs.
+        """Compute the loss of a batch of pairs.
 
         Args:
             batch: the features of each pair's image and caption, and which they are in the training data.
@@ -265,8 +257,8 @@ class Objective:
             of_parts = list(map(Direction, (matrix, matrix.T), positives, (matrix.diagonal(),) * 2, contexts))
         if matrix is None or self.by_features or per_anchor != (None, None):
             scores = images @ pool.caption_features.T, captions @ pool.image_features.T
-            own = (images * matches.caption_features).sum(dim=1), (captions * matches.image_features).sum(dim=1)
-            of_features = list(map(Direction, scores, positives, own, contexts))
+            of_matches = (images * matches.caption_features).sum(dim=1), (captions * matches.image_features).sum(dim=1)
+            of_features = list(map(Direction, scores, positives, of_matches, contexts))
 
         # 3. The loss: in the warm-up over all negatives of the batch, then the recipe's own.
         if warming_up:
@@ -322,23 +314,18 @@ class Objective:
 
 
 def _over_all(loss: Loss, directions: list[Direction]) -> Float[Tensor, ""]:
-    """A loss that looks at every negative, added up over directions."""
+    """Add up a loss over every negative of the directions."""
     return sum(loss(*direction[:3], context=direction.context) for direction in directions)
 
 
-def joined(first: FeatureNegatives, second: FeatureNegatives) -> FeatureNegatives:
-    """The further negatives of each anchor, of both."""
-    return FeatureNegatives(*(torch.cat(parts, dim=1) for parts in zip(first, second, strict=True)))
-
-
 def _with_further(
-    direction: Direction, anchors: Features, own: FeatureNegatives | None, shared: Features | None
+    direction: Direction, anchors: Features, per_anchor: FeatureNegatives | None, shared: Features | None
 ) -> Direction:
-    """A direction whose candidates are followed by each anchor's own negatives, then by those that all share."""
+    """A direction whose candidates are followed by negatives of each anchor, then by those that all anchors share."""
     scores, positives, context = [direction.scores], [direction.positives], direction.context
-    if own is not None:
-        scores.append(own.scores(anchors))
-        positives.append(~own.allowed)
+    if per_anchor is not None:
+        scores.append(per_anchor.scores(anchors))
+        positives.append(~per_anchor.allowed)
     if shared is not None:
         scores.append(anchors @ shared.T)
         positives.append(torch.zeros_like(scores[-1], dtype=torch.bool))
@@ -356,24 +343,19 @@ def _with_further(
     return Direction(all_scores, torch.cat(positives, dim=1), direction.positive_scores, context)
 
 
-def compile_encoder(encode: Callable[..., Encoded], mode: Literal["off", "default", "reduce-overhead"]) -> Callable:
-    """The encoder as `torch.compile` makes it, a graph for each shape, or as it is with "off"."""
-    return encode if mode == "off" else torch.compile(encode, mode=mode, dynamic=False)
-
-
 def to_device(prepared: Any, device: torch.device) -> Any:
-    """A tensor, or a dictionary of tensors, on the device, without waiting until it is there."""
+    """Send a tensor, or a dictionary of tensors, to the device, without waiting until it is there."""
     if isinstance(prepared, dict):
         return {name: to_device(tensor, device) for name, tensor in prepared.items()}
     return prepared.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else prepared.to(device)
 
 
 def preparation(model: nn.Module, accelerator: Accelerator, recipe: Recipe) -> dict[str, Any]:
-    """How this process's part of each batch is read by a model that encodes images and captions apart."""
+    """Return how a model that encodes images and captions apart reads this process's part of each batch."""
 
     def prepare_images(pictures: list, changes: Changes = None) -> Any:
-        own = rank_slice(len(pictures), accelerator)
-        return model.prepare_images(pictures[own], **({} if changes is None else {"changes": changes[own]}))
+        part = rank_slice(len(pictures), accelerator)
+        return model.prepare_images(pictures[part], **({} if changes is None else {"changes": changes[part]}))
 
     def prepare_captions(captions: list[str]) -> dict[str, Tensor]:
         tokens = model.prepare_captions(captions[rank_slice(len(captions), accelerator)])
@@ -390,7 +372,7 @@ def preparation(model: nn.Module, accelerator: Accelerator, recipe: Recipe) -> d
 
 
 def lengthened(values: Tensor, most: int) -> Tensor:
-    """Tokens or a mask, padded to a multiple of LENGTHS positions, but not beyond `most`.
+    """Pad tokens or a mask to a multiple of LENGTHS positions, but not beyond `most`.
 
     >>> lengthened(torch.ones(2, 5, dtype=torch.bool), 64).shape
     torch.Size([2, 8])
@@ -400,37 +382,34 @@ def lengthened(values: Tensor, most: int) -> Tensor:
 
 
 class ExtraCaptions:
-    """The negatives of each caption of `data` in an export's file; `number` of them are drawn at a time.
+    """The negatives of each caption of `data` in a file; some of them are drawn at a time.
 
-    Those that `model` reads as their caption are never drawn.
+    Negatives that the model reads as their caption, because their change is cut off, are never drawn.
     """
 
-    def __init__(self, settings: ExtraNegatives, data: CaptionSet, model: nn.Module | None = None):
-        self.number = settings.number
-        self.readable = None if model is None else Readable(partial(pieces_read, model))
-        self._looked_at: set[int] = set()
-        self.sentences = [[one.sentence for one in row] for row in read_negatives(settings.path).of(data)]
-        self.captions: Sequence[str] = data.captions
-
-    def _leave_unread_out(self, captions: Sequence[int]) -> None:
-        fresh = sorted(set(captions) - self._looked_at)
-        if self.readable is not None and fresh:
-            rows = [[Negative(sentence) for sentence in self.sentences[at]] for at in fresh]
-            for at, row in zip(fresh, self.readable([self.captions[at] for at in fresh], rows), strict=True):
-                self.sentences[at] = [one.sentence for one in row]
-        self._looked_at.update(fresh)
+    def __init__(self, settings: ExtraNegatives, data: CaptionSet, model: nn.Module):
+        self.number, self.captions = settings.number, data.captions
+        self.readable = Readable(partial(pieces_read, model))
+        self.negatives = dict(enumerate(read_negatives(settings.path).of(data)))
 
     def drawn(self, captions: Ids, *, generator: torch.Generator) -> tuple[list[list[str]], Bool[Tensor, "pair extra"]]:
-        """Different negatives of each caption, and which there are; a caption stands in for those that are missing.
+        """Draw different negatives of each caption.
 
-        One number is drawn for each caption and place, however many negatives it has.
+        Args:
+            captions: the captions, by number.
+            generator: one number is drawn for each caption and place, however many negatives the caption has.
+
+        Returns:
+            The sentences, where the caption stands in for those that are missing, and a mask of those that exist.
         """
-        self._leave_unread_out(captions.tolist())
+        texts = [self.captions[number] for number in captions.tolist()]
+        rows = self.readable(texts, [self.negatives[number] for number in captions.tolist()])
+        self.negatives |= dict(zip(captions.tolist(), rows, strict=True))
         chance = torch.rand(len(captions), self.number, generator=generator)
-        rows, allowed = [], torch.zeros(len(captions), self.number, dtype=torch.bool)
-        for row, (caption, numbers) in enumerate(zip(captions.tolist(), chance.tolist(), strict=True)):
-            left = list(self.sentences[caption])
-            taken = [left.pop(int(one * len(left))) for one in numbers[: len(left)]]
-            allowed[row, : len(taken)] = True
-            rows.append(taken + [self.captions[caption]] * (self.number - len(taken)))
-        return rows, allowed
+        sentences, allowed = [], torch.zeros(len(captions), self.number, dtype=torch.bool)
+        for row, (text, numbers) in enumerate(zip(texts, chance.tolist(), strict=True)):
+            left = [negative.sentence for negative in rows[row]]
+            chosen = [left.pop(int(number * len(left))) for number in numbers[: len(left)]]
+            allowed[row, : len(chosen)] = True
+            sentences.append(chosen + [text] * (self.number - len(chosen)))
+        return sentences, allowed

@@ -1,12 +1,15 @@
-"""Docstrings as this project writes them, made readable for Sphinx: code in single backticks, formulas as they stand."""
+"""Docstrings as this project writes them, prepared for Sphinx: code in single backticks, formulas in indented lines."""
 
 import re
 from typing import Any
 
+from sphinx.ext import autosummary
+
+ABBREVIATIONS = ("Eq.", "Eqs.", "Fig.", "Sec.")  # they do not end the first sentence of a summary
 SECTIONS = {"Args:", "Attributes:", "Raises:", "Returns:", "Yields:", "References:", "Example:", "Examples:", "Note:"}
 
 
-def format_docstring(app: Any, what: str, name: str, member: Any, options: Any, lines: list[str]) -> None:
+def format_docstring(app: Any, kind: str, name: str, member: Any, options: Any, lines: list[str]) -> None:
     """Escape what reStructuredText would read as markup, mark code, and keep indented formulas as literal blocks."""
     formatted: list[str] = []
     previous, base, is_literal, is_example = "", 0, False, False
@@ -55,13 +58,14 @@ def escape(text: str) -> str:
     return re.sub(r"METHODS(?:\.md)? (\d(?:\.\d+)?)", r":ref:`METHODS \1 <methods-\1>`", escaped)
 
 
-def skip_tuple_field(app: Any, what: str, name: str, member: Any, skip: bool, options: Any) -> bool | None:
+def skip_tuple_field(app: Any, kind: str, name: str, member: Any, skip: bool, options: Any) -> bool | None:
     """Leave out the fields of named tuples, whose generated docstrings say nothing."""
     return True if type(member).__name__ == "_tuplegetter" else None
 
 
 def setup(app: Any) -> dict[str, bool]:
     """Connect the formatter to autodoc."""
+    autosummary.WELL_KNOWN_ABBREVIATIONS += ABBREVIATIONS
     app.connect("autodoc-process-docstring", format_docstring)
     app.connect("autodoc-skip-member", skip_tuple_field)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,5 +1,6 @@
 """Pages of the project that lie outside `notebooks/`, links between pages, formulas, and the policy of every page."""
 
+import json
 import os
 import re
 from pathlib import Path
@@ -38,7 +39,19 @@ def read_source(app: Any, document: str, source: list[str]) -> None:
         text = NUMBERED_HEADING.sub(r"(methods-\2)=\n\1", text)
     if document == "guide/glossary":
         text = TERM.sub(r"```{glossary}\n\2\n    \3\n```", text)
+    if document == "index":
+        text = text.replace(":glob:\n\n[0-9]*", "\n" + "\n".join(numbered_notebooks()))
     source[0] = text
+
+
+def numbered_notebooks() -> list[str]:
+    """Name each notebook by its number and title for the table of contents: "00 Start here <00_start_here>"."""
+    entries = []
+    for path in sorted(SOURCE.glob("[0-9]*.ipynb")):
+        first_cell = json.loads(path.read_text(encoding="utf-8"))["cells"][0]
+        title = "".join(first_cell["source"]).splitlines()[0].lstrip("# ")
+        entries.append(f"{path.stem[:2]} {title} <{path.stem}>")
+    return entries
 
 
 def rewrite_links(text: str, folder: Path) -> str:

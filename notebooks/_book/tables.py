@@ -18,28 +18,38 @@ RESULTS = Path(__file__).resolve().parents[2] / "results"
 UNITS = {"%": " %"}
 
 
-def format_number(value: float | None, signed: bool = False) -> str:
-    """Write a number with as many decimals as its size needs; a difference with its sign.
+def decimals_for(values: Sequence[float]) -> int:
+    """Return how many decimals a column needs: one, or more where all of its values are small.
 
-    >>> format_number(523.456), format_number(0.0123), format_number(-1.25, signed=True)
-    ('523.5', '0.012', '−1.2')
+    >>> decimals_for([523.4, 0.12]), decimals_for([0.3, 0.04]), decimals_for([0.03])
+    (1, 2, 3)
+    """
+    largest = max(map(abs, values), default=0)
+    return 1 if largest >= 1 else 2 if largest >= 0.1 else 3
+
+
+def format_number(value: float | None, decimals: int, *, signed: bool = False) -> str:
+    """Write a number, or nothing for one that is missing; a difference with its sign.
+
+    >>> format_number(523.456, 1), format_number(-1.25, 1, signed=True), format_number(None, 1)
+    ('523.5', '−1.2', '')
     """
     if value is None or math.isnan(value):
         return ""
-    decimals = 1 if abs(value) >= 1 else 2 if abs(value) >= 0.095 or value == 0 else 3
-    return f"{value:{'+' if signed else ''}.{decimals}f}".replace("-", "−")
+    rounded = round(value, decimals) + 0.0  # no negative zero
+    return f"{rounded:{'+' if signed else ''}.{decimals}f}".replace("-", "−")
 
 
-def format_interval(row: Mapping[str, Any], value: str, signed: bool) -> str:
-    """Write a value of a row with the ends of its interval: "+1.2 (0.3 to 2.1)"."""
-    text = format_number(row[value], signed)
-    if row.get("lower") is None or math.isnan(row["lower"]):
-        return text
-    return f"{text} ({format_number(row['lower'])} to {format_number(row['upper'])})"
+def format_interval(row: Mapping[str, Any], decimals: int, *, signed: bool = False) -> str:
+    """Write a value with the ends of its interval and its unit: "+1.2 (0.3 to 2.1)"."""
+    text = format_number(row["value"], decimals, signed=signed)
+    lower, upper = (format_number(row.get(end), decimals) for end in ("lower", "upper"))
+    interval = f" ({lower} to {upper})" if text and lower else ""
+    return text + interval + UNITS.get(row.get("unit", ""), "")
 
 
-def make_table(header: Sequence[str], body: Sequence[Sequence[str]]) -> nodes.table:
-    """Build a table of plain text."""
+def make_table(header: Sequence[str], body: Sequence[Sequence[str]], style: str = "measured") -> nodes.table:
+    """Build a table of plain text; `style` is its class in `book.css`."""
 
     def make_row(cells: Sequence[str]) -> nodes.row:
         return nodes.row("", *(nodes.entry("", nodes.paragraph("", cell)) for cell in cells))
@@ -47,11 +57,11 @@ def make_table(header: Sequence[str], body: Sequence[Sequence[str]]) -> nodes.ta
     columns = [nodes.colspec(colwidth=1) for _ in header]
     head = nodes.thead("", make_row(header))
     group = nodes.tgroup("", *columns, head, nodes.tbody("", *map(make_row, body)), cols=len(header))
-    return nodes.table("", group, classes=["measured"])
+    return nodes.table("", group, classes=[style])
 
 
 def choose(option: str | None, present: Sequence[str]) -> list[str]:
-    """Return the names of an option that are present, in its order; all that are present where there is no option."""
+    """Return the names of an option that are present, in its order; without an option, return all that are present."""
     return [name for name in option.split("; ") if name in present] if option else list(present)
 
 
@@ -77,14 +87,20 @@ class Results(Directive):
         if not rows:
             raise self.error(f"no row of {path.name} matches the options")
         rows.sort(key=lambda row: (groups.index(row.get("group") or ""), labels.index(row["row"]), position(row)))
-        differences = {row["measure"] for row in rows if min(row["value"], row.get("lower") or 0) < 0}
+        signed = {kind_of(row) for row in rows if row.get("minus") or min(row["value"], row.get("lower") or 0) < 0}
+        decimals = {name: decimals_for([row["value"] for row in rows if row["measure"] == name]) for name in measures}
         body = []
         for (group, label, (base, x)), same in groupby(
             rows, key=lambda row: (row.get("group"), row["row"], position(row))
         ):
             cells = {row["measure"]: row for row in same}
-            values = [show_cell(cells[name], name in differences) if name in cells else "" for name in measures]
-            place = format_number(x) if x > -math.inf else ""
+            values = [
+                format_interval(cells[name], decimals[name], signed=kind_of(cells[name]) in signed)
+                if name in cells
+                else ""
+                for name in measures
+            ]
+            place = f"{x:.4g}" if x > -math.inf else ""
             body.append([group or "", f"{label} minus {base}" if base else label, place, *values])
         header = ["setting", "row", result["details"].get("x", "at"), *measures]
         return [make_table(*without_empty_columns(header, body)), source_line(result)]
@@ -103,9 +119,9 @@ def position(row: Mapping[str, Any]) -> tuple[str, float]:
     return row.get("minus") or "", -math.inf if row.get("x") is None else row["x"]
 
 
-def show_cell(row: Mapping[str, Any], signed: bool) -> str:
-    """Write a value with its interval and unit."""
-    return format_interval(row, "value", signed) + UNITS.get(row.get("unit", ""), "")
+def kind_of(row: Mapping[str, Any]) -> tuple[str, bool]:
+    """Return a row's measure and whether it is a difference: such values are written in the same way."""
+    return row["measure"], bool(row.get("minus"))
 
 
 def without_empty_columns(header: list[str], body: list[list[str]]) -> tuple[list[str], list[list[str]]]:
@@ -118,10 +134,10 @@ def source_line(result: Mapping[str, Any]) -> nodes.paragraph:
     """Say from which file and command a table comes, and with which seeds."""
     seeds = f"{len(result['seeds'])} seeds; " if result["seeds"] else ""
     world = f"{result['world']}; " if result["world"] else ""
-    kept = "no value per seed was kept; " if result["aggregate"] and result["seeds"] else ""
+    note = "no value per seed was kept; " if result["aggregate"] and result["seeds"] else ""
     line = nodes.paragraph(classes=["measured-source"])
     line += nodes.literal(text=f"results/{result['name']}.json")
-    line += nodes.Text(f": {seeds}{kept}{world}repeat it with ")
+    line += nodes.Text(f": {seeds}{note}{world}repeat it with ")
     line += nodes.literal(text=result["command"])
     return line
 
@@ -135,22 +151,18 @@ class Ledger(Directive):
         """Return one row per claim."""
         from workshop.papers import ledger
 
-        header = ["item", "claim", "paper", "here (95 % interval)", "verdict", "how, or why not"]
+        header = ["item", "claim", "kind", "paper", "here (95 % interval)", "headroom", "verdict", "how, or why not"]
         body = []
         for row in ledger(self.arguments[0]).to_dict("records"):
-            signed = not row.get("mark")
-            unit = row.get("unit") or ""
-            here = f"{format_interval({**row, 'value': row['here']}, 'value', signed)} {unit}".strip()
-            how = [
-                text
-                for text in (row.get("why not"), row.get("by"), row.get("command"))
-                if isinstance(text, str) and text
-            ]
-            here = "" if row["verdict"] in ("not run", "no test") and here == unit else here
-            body.append(
-                [row["item"], row["claim"], format_number(row["printed"], signed), here, row["verdict"], "; ".join(how)]
-            )
-        return [make_table(header, body)]
+            signed = not row["mark"]  # a share is compared with a mark, a difference with 0
+            decimals = decimals_for([row[key] for key in ("printed", "here") if not math.isnan(row[key])])
+            here = format_interval({**row, "value": row["here"], "unit": ""}, decimals, signed=signed)
+            printed, headroom = (format_number(row[key], decimals, signed=signed) for key in ("printed", "headroom"))
+            how = "; ".join(row[key] for key in ("why not", "by", "command") if row[key])
+            measured = f"{here} {row['unit']}" if here else ""
+            kind = "own question" if row["kind"] == "own" else row["kind"]
+            body.append([row["item"], row["claim"], kind, printed, measured, headroom, row["verdict"], how])
+        return [make_table(*without_empty_columns(header, body), "listed")]
 
 
 class Items(Directive):
@@ -173,7 +185,7 @@ class Items(Directive):
             ]
             for item in items(self.arguments[0])
         ]
-        return [make_table(header, body)]
+        return [make_table(header, body, "listed")]
 
 
 class Commands(Directive):

@@ -87,12 +87,13 @@ run = itmlab.pretrained("triplet")
 task = lambda data: [run.search("a dog", data=data, of=of) for of in ("images", "captions")]
 """,
     "mine": """
-from itmlab.models import CrossEncoderConfig, build_model
+from itmlab.models import build_model
 from itmlab.models.cross_encoder import Tokens, pair_logits
 from itmlab.models.pairs import ImageInputs
 from itmlab.samplers import mined_negatives
 from itmlab.train.step_cross import embed
-model = build_model(CrossEncoderConfig.tiny(visual="patches"), made(64).captions, seed=0).eval()
+config = itmlab.recipe("uniter").replace(model__visual="patches").model
+model = build_model(config, made(64).captions, seed=0).eval()
 def task(data):
     tokens, inputs = Tokens.of(model, data.captions), ImageInputs(model, data)
     for part in torch.arange(len(data)).split(32):

@@ -111,8 +111,8 @@ def fragments() -> dict[str, str]:
         **ids,
     )
     found = [
-        Hits(HOSTILE[0], "images", HOSTILE, [0.5] * count, HOSTILE, list(range(count)), data),
-        Hits(data.images[0], "captions", HOSTILE, [0.5] * count, HOSTILE, list(range(count)), data),
+        Hits(HOSTILE[0], "images", [0.5] * count, list(range(count)), data),
+        Hits(data.images[0], "captions", [0.5] * count, list(range(count)), data),
     ]
     reached = {words: np.zeros((1, 6, 2)) for words in HOSTILE}
     compared = Comparison(reached, np.ones((6, 2)), RECALLS, HOSTILE[0], [0], {})

@@ -12,9 +12,10 @@ CELL = """
 import torch
 import itmlab
 from workshop import analysis, explore
-from itmlab.models import CrossEncoderConfig, build_model
+from itmlab.models import build_model
 data = itmlab.load("scenes", images=30)
-cross_encoder = build_model(CrossEncoderConfig.tiny(visual="patches"), data.captions, seed=0).eval()
+config = itmlab.recipe("uniter").replace(model__visual="patches").model
+cross_encoder = build_model(config, data.captions, seed=0).eval()
 explore.explore_negatives(cross_encoder, data, generator="vse_c")
 """
 

@@ -55,10 +55,3 @@ def test_word_losses_do_not_go_by_the_last_texts_length(order):
     """Fault: positions were gathered by the length of the last text of the batch, not by the batch's."""
     torch.testing.assert_close(losses(order, 7), losses((0, 1, 2), 7))
     torch.testing.assert_close(losses(order, 12), losses((0, 1, 2), 7))
-
-
-def test_each_text_alone_counts_as_it_does_in_the_batch():
-    alone = torch.stack([losses((which,), len(CAPTIONS[which]) + 2) for which in range(3)])
-    words = torch.tensor([len(caption) for caption in CAPTIONS]).float()
-    weights = torch.stack([torch.ones(3), words, words, torch.ones(3)])  # one replaced word each; all their words
-    torch.testing.assert_close(losses((2, 0, 1), 7), (alone.T * weights).sum(dim=1) / weights.sum(dim=1))

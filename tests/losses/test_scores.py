@@ -162,19 +162,6 @@ def test_parameters_out_of_range_are_refused(kind, parameters):
         kind(**parameters)
 
 
-def test_the_largest_hinge_sends_its_gradient_to_one_of_equal_negatives():
-    scores = torch.full((1, 3), 0.5, requires_grad=True)
-    TripletLoss()(scores, torch.zeros(1, 3).bool(), torch.tensor([0.5])).backward()
-    assert scores.grad.tolist() == [[1.0, 0.0, 0.0]]
-
-
-def test_rivals_without_their_correction_are_info_nce():
-    scores, positives, matches = batch(7)
-    expected = InfoNCE(0.2)(scores, positives, matches)
-    torch.testing.assert_close(HardNegativeNCE(0.2, alpha=1.0, beta=0.0)(scores, positives, matches), expected)
-    torch.testing.assert_close(DebiasedInfoNCE(0.2, prior=0.0)(scores, positives, matches), expected)
-
-
 def test_the_noise_of_info_cmr_is_uniform_on_the_sphere_and_repeatable():
     features = torch.zeros(2, 3)
     noise = InfoCMR(noise=4000).shared_negatives(features, torch.Generator().manual_seed(0))

@@ -53,14 +53,6 @@ def test_it_is_the_loop_however_the_logits_come(seed, rows, pieces, options, sha
     assert token_likelihood(logits, labels, weights).item() == pytest.approx(weighted)
 
 
-def test_an_unlabelled_position_is_not_read_even_if_it_is_not_finite():
-    logits = torch.zeros(1, 3, 4, requires_grad=True)
-    spoilt = logits + torch.tensor([0.0, math.nan, math.inf])[None, :, None]
-    value = masked_language(spoilt, torch.tensor([[2, UNLABELLED, UNLABELLED]]))
-    value.backward()
-    assert value.item() == pytest.approx(math.log(4)) and logits.grad.isfinite().all()
-
-
 @pytest.mark.parametrize("shape", [(2, 3, 4), (0, 3, 4), (0, 4)])
 def test_without_a_labelled_position_it_is_zero_and_has_a_gradient(shape):
     logits = torch.rand(shape, requires_grad=True)
@@ -103,8 +95,8 @@ def negative_log_likelihood(options: list, label: int) -> float:
 def discrimination_by_loop(logits, synthetic, original, replaced_weight, kept_weight) -> float:
     """Eq. 8: G = 1 where the tokens are equal, over the words alone."""
     total = count = 0.0
-    for row, made, said in zip(logits, synthetic, original, strict=True):
-        for options, token, word in zip(row, made, said, strict=True):
+    for row, new_tokens, old_tokens in zip(logits, synthetic, original, strict=True):
+        for options, token, word in zip(row, new_tokens, old_tokens, strict=True):
             if word in (PAD, CLS, SEP):
                 continue
             weight = kept_weight if token == word else replaced_weight
@@ -117,8 +109,8 @@ def correction_by_loop(logits, synthetic, original, positions) -> float:
     """Eq. 9: the caption's token at each word, or at each replaced one."""
     losses = [
         negative_log_likelihood(options, word)
-        for row, made, said in zip(logits, synthetic, original, strict=True)
-        for options, token, word in zip(row, made, said, strict=True)
+        for row, new_tokens, old_tokens in zip(logits, synthetic, original, strict=True)
+        for options, token, word in zip(row, new_tokens, old_tokens, strict=True)
         if word not in (PAD, CLS, SEP) and (positions == "all" or token != word)
     ]
     return sum(losses) / len(losses) if losses else 0.0
@@ -131,17 +123,17 @@ def test_they_are_the_loops(drawn, weights):
     counted = counted_tokens(synthetic, original, attended, [PAD, CLS, SEP])
     lists = synthetic.tolist(), original.tolist()
     logits = torch.randn(*original.shape, 2, dtype=torch.float64, generator=source)
-    found = word_discrimination(
+    value_found = word_discrimination(
         logits, synthetic, original, counted, replaced_weight=weights[0], kept_weight=weights[1]
     )
-    assert found.item() == pytest.approx(discrimination_by_loop(logits.tolist(), *lists, *weights))
+    assert value_found.item() == pytest.approx(discrimination_by_loop(logits.tolist(), *lists, *weights))
     logits = torch.randn(*original.shape, VOCABULARY, dtype=torch.float64, generator=source)
     for positions in ("all", "replaced"):
-        found = word_correction(logits, synthetic, original, counted, positions=positions)
-        assert found.item() == pytest.approx(correction_by_loop(logits.tolist(), *lists, positions))
+        value_found = word_correction(logits, synthetic, original, counted, positions=positions)
+        assert value_found.item() == pytest.approx(correction_by_loop(logits.tolist(), *lists, positions))
         asked = correction_labels(synthetic, original, counted, positions) != UNLABELLED
         chosen = word_correction(logits[asked], synthetic, original, counted, positions=positions)
-        assert chosen.item() == pytest.approx(found.item())
+        assert chosen.item() == pytest.approx(value_found.item())
 
 
 @settings(max_examples=30, deadline=None)
@@ -152,17 +144,11 @@ def test_special_tokens_and_padding_never_count(drawn):
     assert torch.equal(counted, original > SEP)
     for options, loss in ((2, word_discrimination), (VOCABULARY, word_correction)):
         logits = torch.randn(*original.shape, options, generator=source, requires_grad=True)
-        spoilt = logits + torch.where(counted, 0.0, math.nan)[:, :, None]
-        value = loss(spoilt, synthetic, original, counted)
+        with_nan = logits + torch.where(counted, 0.0, math.nan)[:, :, None]
+        value = loss(with_nan, synthetic, original, counted)
         value.backward()
         assert torch.equal(value, loss(logits, synthetic, original, counted))
         assert (logits.grad[~counted] == 0).all()
-
-
-def test_a_special_token_in_either_sentence_takes_the_place_out():
-    synthetic, original = torch.tensor([[CLS, SEP, 5, 6, SEP]]), torch.tensor([[CLS, 4, SEP, 6, SEP]])
-    counted = counted_tokens(synthetic, original, torch.ones(1, 5), [PAD, CLS, SEP])
-    assert counted.tolist() == [[False, False, False, True, False]]
 
 
 def test_labels_as_the_paper_writes_them():
@@ -173,20 +159,6 @@ def test_labels_as_the_paper_writes_them():
     assert correction_labels(synthetic, original, counted, "replaced").tolist() == [[-100, -100, 5, -100, -100]]
     masked = torch.tensor([[False, True, False, False, True]])  # [SEP] never; the replaced word whoever put it there
     assert correction_labels(synthetic, original, counted, "masked", masked).tolist() == [[-100, 4, 5, -100, -100]]
-
-
-def test_the_public_codes_weights_make_the_replaced_word_the_louder():
-    """A model that calls every word kept: 1 replaced word in 10 costs 0.11 : 1 as much as the 9 kept ones save."""
-    original = torch.full((1, 10), 5)
-    synthetic = original.clone()
-    synthetic[0, 3] = 6
-    logits = torch.tensor([0.0, 4.0]).expand(1, 10, 2)
-    counted = torch.ones(1, 10).bool()
-    wrong, right = negative_log_likelihood([0.0, 4.0], 0), negative_log_likelihood([0.0, 4.0], 1)
-    paper = word_discrimination(logits, synthetic, original, counted)
-    public = word_discrimination(logits, synthetic, original, counted, kept_weight=0.11)
-    assert paper.item() == pytest.approx((wrong + 9 * right) / 10)
-    assert public.item() == pytest.approx((wrong + 9 * 0.11 * right) / (1 + 9 * 0.11))
 
 
 @settings(max_examples=40, deadline=None)
@@ -200,10 +172,10 @@ def test_with_groups_it_is_the_released_codes_mean_of_means(seed, rows, share):
     means = []
     for group in range(4):
         rows_of = [
-            (row, of) for row, of, own in zip(logits.tolist(), labels.tolist(), groups, strict=True) if own == group
+            (row, of) for row, of, owner in zip(logits.tolist(), labels.tolist(), groups, strict=True) if owner == group
         ]
-        found = [weights[one].item() * negative_log_likelihood(options, one)
-                 for row, of in rows_of for options, one in zip(row, of, strict=True) if one != UNLABELLED]  # fmt: skip
-        means += [sum(found) / len(found)] if found else []
+        pairs = [pair for row, of in rows_of for pair in zip(row, of, strict=True) if pair[1] != UNLABELLED]
+        losses = [weights[label].item() * negative_log_likelihood(options, label) for options, label in pairs]
+        means += [sum(losses) / len(losses)] if losses else []
     expected = sum(means) / len(means) if means else 0.0
     assert token_likelihood(logits, labels, weights, groups).item() == pytest.approx(expected, abs=1e-6)

@@ -1,4 +1,4 @@
-"""Small cross-encoders with pairs of different lengths and numbers of regions."""
+"""Small cross-encoders, and pairs of different lengths and numbers of regions."""
 
 from types import SimpleNamespace
 
@@ -16,13 +16,13 @@ CLOSE = {"rtol": 1e-4, "atol": 1e-5}
 
 def build(form: str = "uniter", visual: str = "regions", **changes) -> CrossEncoder:
     tokenizer = train_wordpiece(CAPTIONS, 120)
-    sizes = dict(region_dimension=16, hidden=24, layers=2, heads=3, intermediate=40, maximum_tokens=30, maximum_tags=9,
-                 positions=40, image_size=32, patch_size=8, vocabulary_size=len(tokenizer))  # fmt: skip
+    sizes = dict(region_dimension=16, hidden=24, layers=2, heads=3, intermediate=40, maximum_tokens=30, positions=40,
+                 image_size=32, patch_size=8, vocabulary_size=len(tokenizer))  # fmt: skip
     if form == "oscar":
         sizes["object_tags"] = True
     torch.manual_seed(0)
     model = CrossEncoder(CrossEncoderConfig(form=form, visual=visual, **(sizes | changes)), tokenizer)
-    for weights in model.parameters():  # larger than at the start, so that every part has its say
+    for weights in model.parameters():  # larger than fresh ones, so that every part matters
         weights.data += 0.2 * torch.randn_like(weights)
     return model.eval()
 
@@ -38,6 +38,6 @@ def records(counts: list[int]) -> list[SimpleNamespace]:
 
 
 def inputs(model: CrossEncoder, count: int = 4) -> tuple[dict, dict]:
-    """Captions and images of `count` pairs with different lengths and numbers of regions and tags."""
+    """Return captions and images of `count` pairs with different lengths and numbers of regions and tags."""
     source = pictures(count) if model.stem else records([3, 5, 1, 4][:count])
     return model.prepare_captions(CAPTIONS[:count]), model.prepare_images(source)

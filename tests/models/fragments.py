@@ -1,4 +1,4 @@
-"""Small fragment matchers, with captions of different lengths and images of different numbers of regions."""
+"""Small models of late interaction, captions of different lengths, and images with different numbers of regions."""
 
 from types import SimpleNamespace
 
@@ -19,7 +19,7 @@ def build(kind: str, **changes) -> LateInteraction:
                  similarity_dimension=8, graph_layers=2)  # fmt: skip
     model = build_model(LateInteractionConfig(kind=kind, **(sizes | changes)), CAPTIONS * 2, seed=0)
     torch.manual_seed(5)
-    with torch.no_grad():  # away from the start, where words are all alike, so that every part has its say
+    with torch.no_grad():  # away from fresh weights, with which words are all alike
         for weights in model.parameters():
             weights += 0.3 * torch.randn_like(weights)
     return model.eval()
@@ -39,7 +39,7 @@ def encoded(
 
 
 def parts(items: Encoded, row: int) -> torch.Tensor:
-    """The real parts of one item."""
+    """Return the parts of one item that are not padding."""
     return items.local[row][items.mask[row]]
 
 

@@ -1,4 +1,4 @@
-"""What the cross-encoder says of a pair is a function of that pair, and its heads are those of TAGS-DC."""
+"""The cross-encoder's output for a pair depends on that pair only, and its heads are those of TAGS-DC."""
 
 from types import SimpleNamespace
 
@@ -10,13 +10,13 @@ from tests.models.cross_encoders import CLOSE, build, inputs, records
 from tests.refusals import refused
 
 HEADS = ("itm", "mlm", "wod", "woc")
-FORMS = [("uniter", "regions"), ("oscar", "regions"), ("uniter", "patches"), ("oscar", "patches")]
+FORMS = [("uniter", "regions"), ("oscar", "regions"), ("uniter", "patches")]
 
 
-def said(model: CrossEncoder, tokens: dict, image: dict, **asked):
+def output_of(model: CrossEncoder, tokens: dict, image: dict, **options):
     with torch.no_grad():
         regions = model.embed_regions(**image)
-        return model(tokens["input_ids"], tokens["attention_mask"], regions, heads=HEADS, **asked)
+        return model(tokens["input_ids"], tokens["attention_mask"], regions, heads=HEADS, **options)
 
 
 @pytest.fixture(params=FORMS, ids="-".join)
@@ -24,148 +24,117 @@ def model(request) -> CrossEncoder:
     return build(*request.param)
 
 
-def test_each_head_answers_in_its_shape_and_only_when_asked(model):
+def test_each_head_answers_in_its_shape_and_only_on_request(model):
     tokens, image = inputs(model)
     pairs, length = tokens["input_ids"].shape
-    output = said(model, tokens, image)
+    output = output_of(model, tokens, image)
     vocabulary = model.config.vocabulary_size
     assert output.itm.shape == (pairs,) and output.wod.shape == (pairs, length, 2)
     assert output.mlm.shape == output.woc.shape == (pairs, length, vocabulary)
-    assert output.hidden.shape == (pairs, length, 24)
     alone = model(tokens["input_ids"], tokens["attention_mask"], model.embed_regions(**image))
     assert alone.mlm is alone.wod is alone.woc is None
+    score = model.score(tokens["input_ids"], tokens["attention_mask"], model.embed_regions(**image))
+    torch.testing.assert_close(score, output.itm, **CLOSE)
+    places = torch.zeros_like(tokens["input_ids"], dtype=torch.bool)
+    places[0, 2] = places[3, 1] = True
+    chosen = output_of(model, tokens, image, positions=places)
+    torch.testing.assert_close(chosen.mlm, output.mlm[places], **CLOSE)
+    torch.testing.assert_close(chosen.woc, output.woc[places], **CLOSE)
 
 
-def test_a_pair_is_judged_alike_alone_and_in_company(model):
+def test_a_pair_has_the_same_output_alone_and_in_a_batch(model):
     tokens, image = inputs(model)
-    together = said(model, tokens, image)
+    together = output_of(model, tokens, image)
     for row in range(4):
         length = int(tokens["attention_mask"][row].sum())
-        own_tokens = {name: value[row : row + 1, :length] for name, value in tokens.items()}
-        own_image = {name: value[row : row + 1] for name, value in image.items()}
+        tokens_of_row = {name: value[row : row + 1, :length] for name, value in tokens.items()}
+        image_of_row = {name: value[row : row + 1] for name, value in image.items()}
         for name, mask in (("regions", "region_mask"), ("boxes", "region_mask"), ("tags", "tag_mask")):
-            if name in own_image:
-                own_image[name] = own_image[name][:, : int(image[mask][row].sum())]
-        for mask in {"region_mask", "tag_mask"} & set(own_image):
-            own_image[mask] = own_image[mask][own_image[mask]][None]
-        alone = said(model, own_tokens, own_image)
+            if name in image_of_row:
+                image_of_row[name] = image_of_row[name][:, : int(image[mask][row].sum())]
+        for mask in {"region_mask", "tag_mask"} & set(image_of_row):
+            image_of_row[mask] = image_of_row[mask][image_of_row[mask]][None]
+        alone = output_of(model, tokens_of_row, image_of_row)
         torch.testing.assert_close(alone.itm[0], together.itm[row], **CLOSE)
         for head in ("mlm", "wod", "woc"):
             torch.testing.assert_close(getattr(alone, head)[0], getattr(together, head)[row, :length], **CLOSE)
 
 
-def test_what_stands_in_the_padding_does_not_matter(model):
+def test_the_content_of_padding_does_not_matter(model):
     tokens, image = inputs(model)
-    before = said(model, tokens, image)
-    spoilt = {name: value.clone() for name, value in (tokens | image).items()}
-    spoilt["input_ids"][tokens["attention_mask"] == 0] = 7
+    before = output_of(model, tokens, image)
+    changed = {name: value.clone() for name, value in (tokens | image).items()}
+    changed["input_ids"][tokens["attention_mask"] == 0] = 7
     for name, mask in (("regions", "region_mask"), ("boxes", "region_mask"), ("tags", "tag_mask")):
         if name in image:
-            spoilt[name][~image[mask].bool()] = 3
-    after = said(model, spoilt, {name: spoilt[name] for name in image})
+            changed[name][~image[mask].bool()] = 3
+    after = output_of(model, changed, {name: changed[name] for name in image})
     torch.testing.assert_close(after.itm, before.itm, **CLOSE)
-    real = tokens["attention_mask"].bool()
-    torch.testing.assert_close(after.mlm[real], before.mlm[real], **CLOSE)
 
 
 def test_an_embedded_image_is_shared_by_its_sentences_and_gets_all_their_gradients(model):
     tokens, image = inputs(model)
-    embedded = model.embed_regions(**{name: value[:1] for name, value in image.items()})
-    embedded.values.retain_grad()
+    embedded = model.embed_regions(**image)
+    embedded = embedded._replace(values=embedded.values.detach().requires_grad_())
     pairs = embedded.take(torch.zeros(4, dtype=torch.long))
     shared = model(tokens["input_ids"], tokens["attention_mask"], pairs).itm
-    again = {name: value[:1].expand(4, *value.shape[1:]) for name, value in image.items()}
-    torch.testing.assert_close(shared, said(model, tokens, again).itm, **CLOSE)
+    repeated = {name: value[:1].expand(4, *value.shape[1:]) for name, value in image.items()}
+    torch.testing.assert_close(shared, output_of(model, tokens, repeated).itm, **CLOSE)
     shared.sum().backward()
     parts = []
     for row in range(4):
         alone = embedded.values.detach().clone().requires_grad_()
         tokens_of_row = tokens["input_ids"][row : row + 1], tokens["attention_mask"][row : row + 1]
-        model(*tokens_of_row, embedded._replace(values=alone)).itm.sum().backward()
+        model(*tokens_of_row, embedded._replace(values=alone).take(torch.tensor([0]))).itm.sum().backward()
         parts.append(alone.grad)
     torch.testing.assert_close(embedded.values.grad, sum(parts), rtol=1e-3, atol=1e-5)
 
 
-def test_the_quick_score_is_the_matching_logit(model):
-    tokens, image = inputs(model)
-    score = model.score(tokens["input_ids"], tokens["attention_mask"], model.embed_regions(**image))
-    torch.testing.assert_close(score, said(model, tokens, image).itm, **CLOSE)
-
-
-def test_the_vocabulary_is_scored_at_chosen_places_only(model):
-    tokens, image = inputs(model)
-    places = torch.zeros_like(tokens["input_ids"], dtype=torch.bool)
-    places[0, 2] = places[3, 1] = True
-    chosen, full = said(model, tokens, image, positions=places), said(model, tokens, image)
-    assert chosen.mlm.shape == (2, model.config.vocabulary_size)
-    torch.testing.assert_close(chosen.mlm, full.mlm[places], **CLOSE)
-    torch.testing.assert_close(chosen.woc, full.woc[places], **CLOSE)
-
-
-def test_without_the_setting_the_tags_of_regions_are_left_out():
+def test_bad_regions_and_tags_without_their_form_are_refused():
     assert "tags" not in build("oscar", object_tags=False).prepare_images(records([3, 2]))
-    assert "tags" in build("oscar").prepare_images(records([3, 2]))
     refused("only the OSCAR form reads object tags", build, "uniter", object_tags=True)
-
-
-def test_bad_regions_are_refused_in_one_line():
-    model, good = build(), records([2])[0]
-    for changes, what in (
-        ({"features": torch.zeros(2, 5)}, "features of shape"),
-        ({"boxes": None}, "no boxes"),
-    ):
-        refused(what, model.prepare_images, [SimpleNamespace(**(vars(good) | changes))])
-
-
-def test_a_saved_model_says_the_same(model, tmp_path):
-    tokens, image = inputs(model)
-    model.save(tmp_path)
-    again = CrossEncoder.load(tmp_path)
-    assert again.config == model.config and not again.training
-    assert torch.equal(said(again, tokens, image).itm, said(model, tokens, image).itm)
-
-
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")
-def test_a_cuda_device_gives_the_same_scores(model):
-    tokens, image = inputs(model)
-    expected = model.similarity(image, tokens, chunk=5)
-    torch.testing.assert_close(model.cuda().similarity(image, tokens, chunk=5), expected, rtol=1e-3, atol=1e-3)
-    on_device = [{name: value.cuda() for name, value in part.items()} for part in (image, tokens)]
-    torch.testing.assert_close(model.similarity(*on_device, chunk=5), expected, rtol=1e-3, atol=1e-3)
-    with torch.autocast("cuda", torch.bfloat16):
-        half = said(model, on_device[1], on_device[0])
-    assert half.itm.isfinite().all() and half.mlm.isfinite().all()
+    model, record = build(), records([2])[0]
+    for changes, words in (({"features": torch.zeros(2, 5)}, "features of shape"), ({"boxes": None}, "no boxes")):
+        refused(words, model.prepare_images, [SimpleNamespace(**(vars(record) | changes))])
+    refused("no image", model.prepare_images, [])
 
 
 def pair_by_pair(model: CrossEncoder, images: dict, captions: dict) -> torch.Tensor:
     rows = []
     with torch.no_grad():
         for row in range(4):
-            image = {name: value[row : row + 1] for name, value in images.items()}
-            each = zip(captions["input_ids"], captions["attention_mask"], strict=True)
-            rows.append([float(model(ids[None], mask[None], model.embed_regions(**image)).itm) for ids, mask in each])
+            image = model.embed_regions(**{name: value[row : row + 1] for name, value in images.items()})
+            sentences = zip(captions["input_ids"], captions["attention_mask"], strict=True)
+            rows.append([float(model(ids[None], mask[None], image).itm) for ids, mask in sentences])
     return torch.tensor(rows)
 
 
-@pytest.mark.parametrize("chunk", [1, 3, 8, 1000])
-@pytest.mark.parametrize("model", FORMS[:3], ids="-".join, indirect=True)
-def test_the_matrix_holds_the_scores_of_the_pairs(model, chunk):
+def test_similarity_is_the_matrix_of_pairs_for_any_chunk(model, tmp_path):
     captions, images = inputs(model)
     expected = pair_by_pair(model, images, captions)
-    torch.testing.assert_close(model.similarity(images, captions, chunk=chunk), expected, **CLOSE)
-    embedded = model.embed_regions(**images)
-    torch.testing.assert_close(model.similarity(embedded, captions, chunk=chunk), expected, **CLOSE)
+    for chunk in (1, 3, 1000):
+        torch.testing.assert_close(model.similarity(images, captions, chunk=chunk), expected, **CLOSE)
+    scores = model.similarity(model.embed_regions(**images), captions)
+    torch.testing.assert_close(scores, expected, **CLOSE)
+    model.save(tmp_path)
+    again = CrossEncoder.load(tmp_path)
+    assert again.config == model.config and torch.equal(again.similarity(images, captions), scores)
 
 
-def test_dropout_stays_out_and_the_mode_comes_back():
+def test_similarity_uses_no_dropout_and_refuses_scores_that_are_not_finite():
     model = build(dropout=0.5).train()
     captions, images = inputs(model)
     assert torch.equal(model.similarity(images, captions), model.similarity(images, captions)) and model.training
-
-
-def test_scores_that_are_not_finite_are_refused():
-    model = build()
-    captions, images = inputs(model)
     model.heads.itm.bias.data.fill_(float("nan"))
     refused("not finite", model.similarity, images, captions)
+
+
+def test_scoring_pairs_never_waits_for_a_device(model):
+    """On the meta device whatever needs a value on the host, such as `.item()` or a boolean index, is an error."""
+    tokens, image = inputs(model)
+    embedded = model.embed_regions(**image)
+    embedded = embedded._replace(
+        **{name: part.to("meta") for name, part in embedded._asdict().items() if part is not None}
+    )
+    ids, mask = tokens["input_ids"].to("meta"), tokens["attention_mask"].to("meta")
+    assert model.to("meta").score(ids, mask, embedded).shape == (4,)

@@ -1,17 +1,16 @@
-"""Scores of SCAN and SGRAF are those of their equations, worked out pair by pair and part by part."""
+"""Scores of SCAN and SGRAF are those of their equations, computed pair by pair and part by part."""
 
 import math
 
 import pytest
 import torch
 
-from itmlab.models.matchers import PlaceNorm, Sgraf
+from itmlab.models.matchers import Sgraf
 from tests.models.fragments import CAPTIONS, CLOSE, build, direction, encoded, parts, records
-from tests.refusals import refused
 
 
-def cosine(one: torch.Tensor, other: torch.Tensor) -> float:
-    return float(one @ other / (one.norm() * other.norm()))
+def cosine(first: torch.Tensor, second: torch.Tensor) -> float:
+    return float(first @ second / (first.norm() * second.norm()))
 
 
 def stacked_attention(queries: torch.Tensor, contexts: torch.Tensor, pooling: str, sharp: float, lse: float) -> float:
@@ -20,14 +19,14 @@ def stacked_attention(queries: torch.Tensor, contexts: torch.Tensor, pooling: st
     for row in likeness:  # [s]₊ / sqrt(Σ [s]₊²) over the query's parts
         length = math.sqrt(sum(value**2 for value in row))
         row[:] = [value / length if length else 0.0 for value in row]
-    found = []
+    relevance = []
     for number, query in enumerate(queries):
         weights = [math.exp(sharp * row[number]) for row in likeness]
         attended = sum(weight / sum(weights) * context for weight, context in zip(weights, contexts, strict=True))
-        found.append(cosine(query, attended))
+        relevance.append(cosine(query, attended))
     if pooling == "mean":
-        return sum(found) / len(found)
-    return math.log(sum(math.exp(lse * value) for value in found)) / lse
+        return sum(relevance) / len(relevance)
+    return math.log(sum(math.exp(lse * value) for value in relevance)) / lse
 
 
 @pytest.mark.parametrize("pooling", ["lse", "mean"])
@@ -57,12 +56,12 @@ def test_parts_are_the_mapped_regions_and_the_mean_of_both_directions_at_length_
     torch.testing.assert_close(captions.pooled[0], direction(parts(captions, 0).mean(0)))
 
 
-def likeness(one: torch.Tensor, other: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+def likeness(first: torch.Tensor, second: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
     """s(x, y; W) = W|x − y|² / ‖W|x − y|²‖."""
-    return direction(weights @ (one - other).abs() ** 2)
+    return direction(weights @ (first - second).abs() ** 2)
 
 
-def whole(attention, local: torch.Tensor) -> torch.Tensor:
+def global_feature(attention, local: torch.Tensor) -> torch.Tensor:
     """The parts weighted by attention whose query is their mean."""
     query = torch.tanh(attention.mean(local.mean(0)))
     logits = torch.stack([attention.weigh(torch.tanh(attention.part(part)) * query)[0] for part in local])
@@ -71,31 +70,32 @@ def whole(attention, local: torch.Tensor) -> torch.Tensor:
 
 def nodes(matcher: Sgraf, regions: torch.Tensor, words: torch.Tensor) -> list[torch.Tensor]:
     """The global likeness, then that of each word with what it attends to of the image."""
-    found = [likeness(whole(matcher.of_images, regions), whole(matcher.of_captions, words), matcher.whole.weight)]
+    wholes = global_feature(matcher.of_images, regions), global_feature(matcher.of_captions, words)
+    likenesses = [likeness(*wholes, matcher.whole.weight)]
     cosines = torch.stack([torch.stack([region @ word for word in words]) for region in regions]).clamp_min(0)
     cosines = cosines / cosines.pow(2).sum(1, keepdim=True).sqrt().clamp_min(1e-8)
     for number, word in enumerate(words):
         weights = (9.0 * cosines[:, number]).softmax(0)
         attended = direction(sum(weight * region for weight, region in zip(weights, regions, strict=True)))
-        found.append(likeness(attended, word, matcher.part.weight))
-    return found
+        likenesses.append(likeness(attended, word, matcher.part.weight))
+    return likenesses
 
 
-def reasoned(branch, found: list[torch.Tensor]) -> torch.Tensor:
+def reasoned(branch, likenesses: list[torch.Tensor]) -> torch.Tensor:
     """Every step: each node becomes ReLU(W_r Σ_q e_pq s_q); the global node's answer after the last."""
     for inwards, outwards, update in zip(branch.inwards, branch.outwards, branch.update, strict=True):
         changed = []
-        for node in found:
-            edges = torch.stack([inwards(node) @ outwards(other) for other in found]).softmax(0)
-            changed.append(update(sum(edge * other for edge, other in zip(edges, found, strict=True))).relu())
-        found = changed
-    return branch.answer(found[0])[0].sigmoid()
+        for node in likenesses:
+            edges = torch.stack([inwards(node) @ outwards(other) for other in likenesses]).softmax(0)
+            changed.append(update(sum(edge * other for edge, other in zip(edges, likenesses, strict=True))).relu())
+        likenesses = changed
+    return branch.answer(likenesses[0])[0].sigmoid()
 
 
-def filtered(branch, found: list[torch.Tensor]) -> torch.Tensor:
+def filtered(branch, likenesses: list[torch.Tensor]) -> torch.Tensor:
     """The nodes' sum, each by its significance's share."""
-    shares = [branch.significance(node)[0].sigmoid() for node in found]
-    mixed = sum(share / sum(shares) * node for share, node in zip(shares, found, strict=True))
+    shares = [branch.significance(node)[0].sigmoid() for node in likenesses]
+    mixed = sum(share / sum(shares) * node for share, node in zip(shares, likenesses, strict=True))
     return branch.answer(mixed)[0].sigmoid()
 
 
@@ -106,44 +106,9 @@ def test_each_score_of_sgraf_is_the_papers(kind, steps):
     scores, answers = model.similarity(images, captions), {"sgr": [reasoned], "saf": [filtered]}
     for i in range(4):
         for c in range(4):
-            found = nodes(model.matcher, parts(images, i), parts(captions, c))
-            ways = answers.get(kind, [reasoned, filtered])
-            said = [way(branch, found) for way, branch in zip(ways, model.matcher.branches, strict=True)]
-            torch.testing.assert_close(scores[i, c], sum(said) / len(said), **CLOSE)
-
-
-def test_batch_norm_restores_the_papers_filtration_and_counts_real_nodes_only():
-    model = build("saf", batch_norm=True)
-    filtration, mask = model.matcher.branches[0], torch.tensor([[True, True, True], [True, True, False]])
-    found = torch.randn(2, 3, 8)
-    spoilt = found.clone()
-    spoilt[1, 2] = 50.0
-    filtration.norm.train()
-    for each in (found, spoilt):
-        before = filtration.norm.running_mean.clone()
-        answer = filtration(each, mask)
-        logits = filtration.significance(each)[mask][:, 0]
-        normal = (logits - logits.mean()) / (logits.var(unbiased=False) + filtration.norm.eps).sqrt()
-        shares = (normal * filtration.norm.weight + filtration.norm.bias).sigmoid()
-        first = (shares[:3, None] / shares[:3].sum() * each[0]).sum(0)
-        torch.testing.assert_close(answer[0], filtration.answer(first)[0], **CLOSE)
-        assert not torch.equal(before, filtration.norm.running_mean)
-    filtration.norm.eval()
-    together, alone = filtration(found, mask), filtration(found[:1], mask[:1])
-    torch.testing.assert_close(together[:1], alone)
-
-
-def test_places_are_normalised_over_the_images_that_have_them():
-    ours, theirs = PlaceNorm(4), torch.nn.BatchNorm1d(4)
-    torch.manual_seed(0)
-    local, mask = torch.randn(5, 4, 6), torch.ones(5, 4, dtype=torch.bool)
-    torch.testing.assert_close(ours(local, mask), theirs(local))
-    torch.testing.assert_close(ours.running_mean, theirs.running_mean)
-    torch.testing.assert_close(ours.running_var, theirs.running_var)
-    torch.testing.assert_close(ours.eval()(local, mask), theirs.eval()(local))
-    mask[2:, 2], mask[:, 3] = False, False  # images 2 to 4 have no region 2, none has region 3
-    before = ours.running_var.clone()
-    alone = torch.nn.functional.batch_norm(local[:2, 2:3], None, None, training=True)[:, 0]
-    torch.testing.assert_close(ours.train()(local, mask)[:2, 2], alone)
-    assert ours.running_var[3] == before[3] and ours.running_var[2] != before[2]
-    refused("5 regions", ours, torch.randn(1, 5, 6), torch.ones(1, 5, dtype=torch.bool))
+            likenesses = nodes(model.matcher, parts(images, i), parts(captions, c))
+            methods = answers.get(kind, [reasoned, filtered])
+            expected = [
+                method(branch, likenesses) for method, branch in zip(methods, model.matcher.branches, strict=True)
+            ]
+            torch.testing.assert_close(scores[i, c], sum(expected) / len(expected), **CLOSE)

@@ -68,7 +68,7 @@ def test_a_saved_one_is_read_by_its_import_path(tmp_path):
     refused("names no model", load_model, tmp_path)
 
 
-class ByWords(Colours):
+class ByParts(Colours):
     """Has its own way to score pairs."""
 
     @dataclass(frozen=True)
@@ -81,8 +81,8 @@ class ByWords(Colours):
         return images.pooled @ captions.pooled.T - 1
 
 
-def test_its_own_similarity_is_learnt_and_ranked_by(tmp_path):
+def test_its_own_similarity_is_trained_and_ranks(tmp_path):
     data = small_world()
-    recipe = micro("info_nce").replace(encoder=ByWords, data__epochs=1)
+    recipe = micro("info_nce").replace(encoder=ByParts, data__epochs=1)
     run = train(recipe, data, tmp_path / "run", progress=False)
     assert run.search(data.captions[0], data=data.split("test")).scores[0] <= 0

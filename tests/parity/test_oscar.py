@@ -1,4 +1,4 @@
-"""OSCAR's two ways to put object tags beside a caption (Li et al., 2020), on equal weights and sentences; README.md."""
+"""OSCAR's object tags behind a caption (Li et al., 2020), on equal weights and sentences; README.md has the source."""
 
 from types import SimpleNamespace
 
@@ -11,22 +11,17 @@ TAGS = ["dog grass", "car car tree tree grass man", "", "man horse field grass a
 pytestmark = pytest.mark.filterwarnings("ignore::itmlab.models.weights.uniter.FreshHeads")
 
 
-@pytest.mark.parametrize(
-    ("task", "layout"),
-    [
-        ("retrieval", {"maximum_tokens": 14}),
-        ("captioning", {"tag_positions": "padded", "maximum_tokens": 12, "maximum_tags": 8}),
-    ],
-)
-def test_the_tags_of_regions_stand_where_the_public_code_puts_them(task, layout, tmp_path):
+def test_the_tags_of_regions_have_the_places_of_the_public_retrieval_code(tmp_path):
     """With 14 places for both, the tags of long captions are cut."""
-    model, _, public_code = public("oscar", tmp_path, **layout)
+    model, _, public_code = public("oscar", tmp_path, maximum_tokens=14)
     assert model.config.object_tags and model.config.normalised_regions
     images = [
         SimpleNamespace(
-            features=public_code[f"features.{at}"], boxes=public_code[f"boxes.{at}"], tags=tuple(tags.split()) or None
+            features=public_code[f"features.{row}"],
+            boxes=public_code[f"boxes.{row}"],
+            tags=tuple(tags.split()) or None,
         )
-        for at, tags in enumerate(TAGS)
+        for row, tags in enumerate(TAGS)
     ]
-    found = model.similarity(model.prepare_images(images), model.prepare_captions(CAPTIONS))
-    torch.testing.assert_close(found.sigmoid(), public_code[f"{task}.logits"].softmax(-1)[..., 1], **CLOSE)
+    scores = model.similarity(model.prepare_images(images), model.prepare_captions(CAPTIONS))
+    torch.testing.assert_close(scores.sigmoid(), public_code["retrieval.logits"].softmax(-1)[..., 1], **CLOSE)

@@ -16,25 +16,25 @@ pytestmark = pytest.mark.filterwarnings("ignore::itmlab.models.weights.uniter.Fr
 
 
 def public(name: str, folder: Path, **settings) -> tuple[CrossEncoder, LoadReport, dict[str, torch.Tensor]]:
-    """What `load_public` makes of the public weights in a fixture, its report, and the fixture's other tensors."""
-    found = load_file(Path(__file__).parent / f"{name}.safetensors")
-    weights = {key.removeprefix("weights."): value for key, value in found.items() if key.startswith("weights.")}
+    """Return the model of a fixture's public weights, the report, and the fixture's other tensors."""
+    tensors = load_file(Path(__file__).parent / f"{name}.safetensors")
+    weights = {key.removeprefix("weights."): value for key, value in tensors.items() if key.startswith("weights.")}
     save_file(weights, folder / "public.safetensors")
     model, report = load_public(folder / "public.safetensors", train_wordpiece(CAPTIONS * 2, 120), heads=2, **settings)
-    return model, report, {key: value for key, value in found.items() if not key.startswith("weights.")}
+    return model, report, {key: value for key, value in tensors.items() if not key.startswith("weights.")}
 
 
 def test_states_scores_and_words_of_pairs_of_different_lengths(tmp_path):
     model, report, public_code = public("uniter", tmp_path)
     lengths, regions = public_code["txt_lens"], public_code["num_bbs"]
-    said = torch.arange(public_code["input_ids"].shape[1]) < lengths[:, None]
-    seen = torch.arange(public_code["img_feat"].shape[1]) < regions[:, None]
+    token_mask = torch.arange(public_code["input_ids"].shape[1]) < lengths[:, None]
+    region_mask = torch.arange(public_code["img_feat"].shape[1]) < regions[:, None]
     with torch.no_grad():
-        embedded = model.embed_regions(public_code["img_feat"], public_code["img_pos_feat"], seen)
-        found = model(public_code["input_ids"], said, embedded, heads=("itm", "mlm"))
+        embedded = model.embed_regions(public_code["img_feat"], public_code["img_pos_feat"], region_mask)
+        output = model(public_code["input_ids"], token_mask, embedded, heads=("itm", "mlm"))
     assert {"itm", "mlm"} <= set(report.read)
-    torch.testing.assert_close(found.itm, public_code["rank_scores"], **CLOSE)
+    torch.testing.assert_close(output.itm, public_code["rank_scores"], **CLOSE)
     for row, (words, parts) in enumerate(zip(lengths.tolist(), regions.tolist(), strict=True)):
-        states = torch.cat([found.hidden[row, :words], found.image_hidden[row, :parts]])  # the public code packs them
+        states = torch.cat([output.hidden[row, :words], output.image_hidden[row, :parts]])  # the public code packs them
         torch.testing.assert_close(states, public_code["hidden"][row, : words + parts], **CLOSE)
-        torch.testing.assert_close(found.mlm[row, :words], public_code["mlm"][row, :words], **CLOSE)
+        torch.testing.assert_close(output.mlm[row, :words], public_code["mlm"][row, :words], **CLOSE)

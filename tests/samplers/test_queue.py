@@ -28,19 +28,6 @@ def test_it_holds_the_latest_pairs_whatever_the_batches(length, batches):
     assert torch.equal(caption_ids, ids + 5000)
 
 
-def test_the_oldest_leave_first_across_the_end_of_the_queue():
-    memory = MomentumQueue(5, 3)
-    for first in (0, 3, 6):
-        memory.enqueue(*pairs(first, 3))
-    assert memory.image_ids.tolist() == [5, 6, 7, 8, 4]
-
-
-def test_at_the_start_a_pool_is_the_batch_alone():
-    memory = MomentumQueue(5, 3)
-    pool = memory.pool(*pairs(7, 2))
-    assert pool.image_ids.tolist() == [7, 8] and len(memory) == 0
-
-
 def test_a_pool_outlives_what_is_enqueued_later_and_asks_for_no_gradient():
     memory = MomentumQueue(2, 3)
     images, captions, *ids = pairs(1, 2)

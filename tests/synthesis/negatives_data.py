@@ -25,7 +25,7 @@ def seeded(number: int = 0) -> torch.Generator:
 
 
 class Picture:
-    """What stands for pictures that nobody looks at."""
+    """Pictures that are never opened."""
 
     def __init__(self, count):
         self.count = count
@@ -56,10 +56,10 @@ def hostile_set(count=10):
 
 def swaps(captions, graphs, image_captions, *, generator):
     """Some random negatives of each caption; of every fourth caption none."""
-    made = []
+    rows = []
     for number, caption in enumerate(captions):
         draws = torch.randint(1000, (number % 4,), generator=generator).tolist()
-        made.append(
+        rows.append(
             [
                 Negative(
                     f"{HOSTILE[draw % len(HOSTILE)]} {caption} {place}",
@@ -74,4 +74,4 @@ def swaps(captions, graphs, image_captions, *, generator):
                 for place, draw in enumerate(draws)
             ]
         )
-    return made
+    return rows

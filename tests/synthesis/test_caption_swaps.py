@@ -30,10 +30,10 @@ def small(tmp_path):
     data, offsets = "  1 a licence  \n", {}
     for name, (words, above) in SYNSETS.items():
         offsets[name] = len(data)
-        said = words.split()
+        lemmas = words.split()
         pointers = f"001 @ {offsets[above]:08d} n 0000" if above else "000"
-        written = " ".join(f"{word} 0" for word in said)
-        data += f"{offsets[name]:08d} 05 n {len(said):02x} {written} {pointers} | what it is  \n"
+        written = " ".join(f"{word} 0" for word in lemmas)
+        data += f"{offsets[name]:08d} 05 n {len(lemmas):02x} {written} {pointers} | what it is  \n"
     (tmp_path / "data.noun").write_text(data)
     lines = [f"{name} n 2 1 @ 2 1 {offset:08d} {offsets['bread']:08d}  " for name, offset in offsets.items()]
     (tmp_path / "index.noun").write_text("\n".join(["  1 a licence", *lines]) + "\n")
@@ -105,13 +105,13 @@ def swaps():
 )
 def test_each_rule_by_example(swaps, caption, others, wanted):
     [row] = swaps([caption], parse([caption], cache=False), [others], generator=torch.Generator())
-    assert {one.sentence for one in row} == wanted
+    assert {negative.sentence for negative in row} == wanted
 
 
 @with_wordnet
 def test_what_two_captions_of_an_image_say_may_be_one_thing():
     captions = ["A dog chases a couch.", "A dog chases a bench.", "A dog chases a chair."] * 4
     graphs, kinds = parse(captions, cache=False), Kinds(Nouns(INSTALLED))
-    alike = [0, 0, 1, 2, 2, 3, 4, 4, 5, 6, 6, 7]  # couch and bench are said of one image
+    alike = [0, 0, 1, 2, 2, 3, 4, 4, 5, 6, 6, 7]  # couch and bench describe one image
     apart, together = (CaptionLexicon(graphs, images, kinds).nouns["couch"] for images in (range(12), alike))
     assert apart == ("bench", "chair") and together == ("chair",)

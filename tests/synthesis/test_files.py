@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from itmlab.data.faults import FaultyData
 from itmlab.errors import ItmlabError
 from itmlab.synthesis import Negative, generate_negatives, read_negatives, write_negatives
+from itmlab.synthesis.files import UnmatchedNegatives
 from itmlab.text import Span
 from tests.synthesis.negatives_data import caption_set, hostile_set, swaps
 
@@ -28,12 +29,12 @@ def written(folder, *rows):
 
 def test_all_that_is_written_is_read_back(tmp_path):
     data = hostile_set(12)
-    made = list(generate_negatives(data, swaps, batch=5))
-    file = write_negatives(tmp_path / "x.jsonl", data, made, made_by="swaps, seed 0")
-    assert [negative for row in file.of(data) for negative in row] == made and len(file) == len(made) > 10
-    assert file.path.read_bytes().count(b"\n") == len(made)
+    candidates = list(generate_negatives(data, swaps, batch=5))
+    file = write_negatives(tmp_path / "x.jsonl", data, candidates, made_by="swaps, seed 0")
+    assert [negative for row in file.of(data) for negative in row] == candidates and len(file) == len(candidates) > 10
+    assert file.path.read_bytes().count(b"\n") == len(candidates)
     table = Dataset.from_json(str(file.path), cache_dir=str(tmp_path / "cache"))
-    assert table["negative"][:] == [negative.sentence for negative in made]
+    assert table["negative"][:] == [negative.sentence for negative in candidates]
     assert set(table["made_by"]) == {"swaps, seed 0"}
 
 
@@ -45,23 +46,23 @@ def test_all_that_is_written_is_read_back(tmp_path):
 def test_any_text_survives(tmp_path, words, score):
     text = "".join(character for word in words for character in word if character.isprintable()) + "x"
     words = tuple(words)
-    made = Negative(f"new {text}", 0, 0, (Span(0, 1),) * len(words), words, words, words, score=score)
-    file = write_negatives(tmp_path / "x.jsonl", caption_set([text], [0]), [made])
-    assert file.negatives == {"id\n0": [made.of(-1, -1)]}
+    candidates = Negative(f"new {text}", 0, 0, (Span(0, 1),) * len(words), words, words, words, score=score)
+    file = write_negatives(tmp_path / "x.jsonl", caption_set([text], [0]), [candidates])
+    assert file.negatives == {"id\n0": [candidates.of(-1, -1)]}
 
 
 def test_copies_duplicates_and_empty_sentences_are_left_out(tmp_path):
     data = caption_set(["a dog", "a cat"], [0, 0])
     sentences = [["a dog", "a cow", "a pig", "a cow", " "], ["a dog", "\ud800", "a\0b"]]
-    made = [Negative(text, 0, caption) for caption, row in enumerate(sentences) for text in row]
-    rows = write_negatives(tmp_path / "x.jsonl", data, made).of(data)
+    candidates = [Negative(text, 0, caption) for caption, row in enumerate(sentences) for text in row]
+    rows = write_negatives(tmp_path / "x.jsonl", data, candidates).of(data)
     assert [[negative.sentence for negative in row] for row in rows] == [["a cow", "a pig"], ["a dog"]]
 
 
-@pytest.mark.parametrize("made", [[], [Negative("a cow", 0, 0, score=float("nan"))]])
-def test_what_cannot_be_written_leaves_no_file(tmp_path, made):
+@pytest.mark.parametrize("candidates", [[], [Negative("a cow", 0, 0, score=float("nan"))]])
+def test_what_cannot_be_written_leaves_no_file(tmp_path, candidates):
     with pytest.raises(ItmlabError):
-        write_negatives(tmp_path / "x.jsonl", caption_set(["a dog"], [0]), made)
+        write_negatives(tmp_path / "x.jsonl", caption_set(["a dog"], [0]), candidates)
     assert not list(tmp_path.iterdir())
 
 
@@ -122,18 +123,20 @@ def test_negatives_of_other_captions_are_refused(tmp_path, captions):
         file.of(caption_set(captions, [0, 1]))
 
 
+def test_how_many_captions_of_a_file_are_in_the_data_is_said(tmp_path):
+    captions = ["a dog", "a cat", "a cow"]
+    candidates = [Negative("a pig", 0, 0), Negative("a hen", 1, 1), Negative("a fox", 2, 2)]
+    file = write_negatives(tmp_path / "x.jsonl", caption_set(captions, [0, 1, 2]), candidates)
+    with pytest.warns(UnmatchedNegatives, match="2 of 3 captions"):
+        assert list(map(len, file.of(caption_set(captions[:2], [0, 1])))) == [1, 1]
+    with pytest.raises(ItmlabError, match="no negative belongs"):
+        read_negatives(written(tmp_path, ROW)).of(caption_set(captions, [0, 1, 2]))
+
+
 def test_a_missing_file_and_a_folder_are_one_clear_line(tmp_path):
     for path in (tmp_path / "x.jsonl", tmp_path):
         with pytest.raises(ItmlabError, match=str(path)):
             read_negatives(path)
-
-
-def test_what_a_batch_gets_depends_on_the_seed_alone():
-    data = hostile_set()
-    whole = list(generate_negatives(data, swaps, batch=4))
-    part = list(generate_negatives(hostile_set(4), swaps, batch=4))
-    assert whole[: len(part)] == part
-    assert list(generate_negatives(data, swaps, batch=4, seed=1)) != whole
 
 
 def test_scores_and_perplexities_fill_only_what_is_missing():
@@ -146,8 +149,8 @@ def test_scores_and_perplexities_fill_only_what_is_missing():
     def fluency(sentences):
         return map(len, sentences)
 
-    made = list(generate_negatives(data, lambda *_, **__: rows, score=score, fluency=fluency))
-    assert [(negative.score, negative.fluency) for negative in made] == [(9.0, 1.0), (0.25, 2.0), (1.375, 7.0)]
+    candidates = list(generate_negatives(data, lambda *_, **__: rows, score=score, fluency=fluency))
+    assert [(negative.score, negative.fluency) for negative in candidates] == [(9.0, 1.0), (0.25, 2.0), (1.375, 7.0)]
 
 
 def test_a_generator_gets_graphs_the_images_captions_and_its_captions_numbers():
@@ -171,9 +174,9 @@ def test_the_world_labels_each_negative(tmp_path):
     def generate(captions, graphs, image_captions, *, generator):
         return [[Negative(sentence) for sentence in sentences] for _ in captions]
 
-    made = list(generate_negatives(data, generate))
+    candidates = list(generate_negatives(data, generate))
     labels = data.world.truth(range(3), sentences)
-    for negative in made:
+    for negative in candidates:
         label = labels[negative.image, sentences.index(negative.sentence)].item()
         assert negative.truth == {1: True, 0: False, -1: None}[label]
-    assert {negative.truth for negative in made} == {True, False, None}
+    assert {negative.truth for negative in candidates} == {True, False, None}

@@ -52,18 +52,18 @@ def made(fill=None, number: int = 0, captions=CAPTIONS, graphs=GRAPHS, **options
     return refill(captions, graphs, generator=seeded(number))
 
 
-def algorithm_1(caption, graph, own, maskings, samples, temperature, masking):
+def algorithm_1(caption, graph, backend, maskings, samples, temperature, masking):
     """Lines 2–12 as printed: one forward a sample, one piece after the other; the set of sentences in order."""
-    model, found = Table(), {}
+    model, sentences_found = Table(), {}
     pieces = align(TOKENIZER, [caption], [graph])
     special = set(TOKENIZER.all_special_ids)
     names = TOKENIZER.convert_ids_to_tokens(range(len(TOKENIZER)))
-    masked_captions = [masking(graph, generator=own) for _ in range(maskings)]
+    masked_captions = [masking(graph, generator=backend) for _ in range(maskings)]
     for phrases in masked_captions:
         masked = mask_pieces(TOKENIZER, pieces, [phrases])
         positions = masked.hidden[0].nonzero()[:, 0].tolist()
         starts = {phrase.span.start for phrase in phrases}
-        numbers = torch.rand(len(positions), samples, generator=own)
+        numbers = torch.rand(len(positions), samples, generator=backend)
         for sample in range(samples):
             logits = model(masked.input_ids, masked.attention_mask)[0]
             ids = masked.input_ids[0].tolist()
@@ -79,12 +79,8 @@ def algorithm_1(caption, graph, own, maskings, samples, temperature, masking):
                 ids[position] = next(p for p, total in enumerate(sums) if total > float(numbers[at, sample]))
             text = TOKENIZER.decode(ids, skip_special_tokens=True)
             if text != TOKENIZER.decode(pieces.input_ids[0].tolist(), skip_special_tokens=True):
-                found[text] = None
-    return list(found)
-
-
-def read(sentence: str) -> str:
-    return TOKENIZER.decode(TOKENIZER(sentence)["input_ids"], skip_special_tokens=True)
+                sentences_found[text] = None
+    return list(sentences_found)
 
 
 @pytest.mark.parametrize("masking", [PhraseMasking(), WordMasking(0.3)])
@@ -141,67 +137,38 @@ def test_everything_outside_the_hidden_phrases_stays_to_the_letter():
             assert restored + negative.sentence[at:] == caption
 
 
-def test_spans_kinds_and_words_say_what_was_changed():
-    kinds = set()
-    for row in made():
-        for negative in row:
-            tokens = tokenise(negative.sentence)
-            assert len(negative.spans) == len(negative.source) == len(negative.replacement) == len(negative.kind) > 0
-            kinds |= set(negative.kind)
-            for span, words, source in zip(negative.spans, negative.replacement, negative.source, strict=True):
-                assert tokens[span.start : span.end] == tokenise(words) and words.lower() != source.lower()
-    assert kinds == {"object", "relation", "word"}
-
-
 def test_a_word_that_was_filled_with_itself_was_masked_too():
     horse = 9.0 * nn.functional.one_hot(torch.tensor(TOKENIZER.vocab["horse"]), len(TOKENIZER))
     options = {"masking": WordMasking(1.0), "temperature": 0.1, "maskings": 1, "samples": 1}
-    ((found,),) = made(
+    ((sentences_found,),) = made(
         lambda ids, mask, captions: horse.expand(*ids.shape, -1),
         captions=["a horse"],
         graphs=[SceneGraph(tokens=("a", "horse"))],
         **options,
     )
-    assert (found.sentence, found.source, found.masked) == ("horse horse", ("a",), (1, 2))
-
-
-def test_a_model_that_repeats_the_caption_makes_no_negative():
-    pieces = align(TOKENIZER, CAPTIONS, GRAPHS).input_ids
-
-    def faithful(ids, attention, captions):
-        return 1000.0 * nn.functional.one_hot(pieces[captions][:, : ids.shape[1]], len(TOKENIZER)).float()
-
-    assert made(faithful) == [[], [], []]
-
-
-def test_a_low_temperature_takes_the_likeliest_word_and_a_high_one_any():
-    counts = [sum(map(len, made(maskings=5, samples=40, temperature=heat))) for heat in (0.01, 1.0, 50.0)]
-    assert counts[0] < counts[1] < counts[2] and counts[0] <= 15
-
-
-def test_phrases_behind_the_cut_are_never_changed():
-    for negative in made(maximum_pieces=5)[1]:
-        assert max(span.end for span in negative.spans) <= 4
+    assert (sentences_found.sentence, sentences_found.source, sentences_found.masked) == ("horse horse", ("a",), (1, 2))
 
 
 def test_what_cannot_be_is_refused():
-    for options, said in (({"maskings": 0}, "0 maskings"), ({"temperature": 0.0}, "temperature of 0")):
-        refused(said, made, **options)
+    for options, reason in (({"maskings": 0}, "0 maskings"), ({"temperature": 0.0}, "temperature of 0")):
+        refused(reason, made, **options)
     refused("not numbers", made, lambda ids, mask, of: torch.full((*ids.shape, len(TOKENIZER)), float("nan")))
     assert made(captions=[], graphs=[]) == []
 
 
 @pytest.mark.parametrize("kind", sorted({*KINDS} - {"clip"}))
 def test_any_tokeniser_whose_pieces_say_where_a_word_begins_refills(kind):
-    own = fast_tokenizer(kind)
+    backend = fast_tokenizer(kind)
     captions = CORPUS_OF_ALL[:4]
     graphs = [SceneGraph(tokens=tokenise(caption)) for caption in captions]
-    refill = MaskedRefill(lambda ids, mask, of: torch.zeros(*ids.shape, len(own)), own, masking=WordMasking(0.3))
+    refill = MaskedRefill(
+        lambda ids, mask, of: torch.zeros(*ids.shape, len(backend)), backend, masking=WordMasking(0.3)
+    )
     rows = refill(captions, graphs, generator=seeded())
     assert all(rows)
     for caption, row in zip(captions, rows, strict=True):
         for negative in row:
-            assert not any(special in negative.sentence for special in own.all_special_tokens)
+            assert not any(special in negative.sentence for special in backend.all_special_tokens)
             assert "\ufffd" not in negative.sentence
             assert all(words and words == words.strip() for words in negative.replacement)
             assert all(source in caption for source in negative.source)
@@ -209,9 +176,3 @@ def test_any_tokeniser_whose_pieces_say_where_a_word_begins_refills(kind):
 
 def test_pieces_that_say_where_a_word_ends_are_refused():
     refused("no piece that begins a word", MaskedRefill, Table(), fast_tokenizer("clip"))
-
-
-def test_the_numbers_worked_on_at_once_do_not_matter(monkeypatch):
-    whole = made()
-    monkeypatch.setattr("itmlab.synthesis.refill._BATCH_SIZE", 3 * len(TOKENIZER))
-    assert made() == whole

@@ -1,4 +1,4 @@
-"""Algorithm 1 with a small cross-encoder on scenes, rules on scenes, and retrieved captions: never the image's own."""
+"""Algorithm 1 with a small cross-encoder on scenes, and rules on scenes."""
 
 import pytest
 import torch
@@ -8,11 +8,9 @@ from itmlab.errors import ItmlabError
 from itmlab.models import CrossEncoder, CrossEncoderConfig
 from itmlab.models.pairs import pieces_read
 from itmlab.scenes import load
-from itmlab.synthesis import FilteredTopM, Retrieved, generate_negatives
+from itmlab.synthesis import generate_negatives
 from itmlab.synthesis.tags import Tags, cross_encoder_score, vse_c
-from itmlab.text import SceneGraph
 from itmlab.text.tokens import train_wordpiece
-from tests.synthesis.negatives_data import seeded
 
 
 @pytest.fixture(scope="module")
@@ -34,38 +32,30 @@ def tower(data):
     return model.train()
 
 
-def assert_scores_are_the_towers(made, data, tower):
+def assert_scores_are_the_towers(negatives, data, tower):
     tower.eval()
     with torch.no_grad():
-        captions = tower.prepare_captions([negative.sentence for negative in made])
+        captions = tower.prepare_captions([negative.sentence for negative in negatives])
         similarity = tower.similarity(tower.prepare_images(list(data.images)), captions)
-    expected = [float(similarity[negative.image, at]) for at, negative in enumerate(made)]
-    assert [negative.score for negative in made] == pytest.approx(expected, rel=1e-4, abs=1e-4)
+    expected = [float(similarity[negative.image, at]) for at, negative in enumerate(negatives)]
+    assert [negative.score for negative in negatives] == pytest.approx(expected, rel=1e-4, abs=1e-4)
     tower.train()
 
 
 def test_the_tower_refills_and_scores_against_the_captions_own_image(data, tower):
     generate = Tags(tower, data, maskings=3, samples=3, keep=4)
-    made = list(generate_negatives(data, generate, batch=6, conditioned=True))
-    assert len(made) > 20 and tower.training
+    negatives = list(generate_negatives(data, generate, batch=6, conditioned=True))
+    assert len(negatives) > 20 and tower.training
     for caption in range(len(data.captions)):
-        scores = [negative.score for negative in made if negative.caption == caption]
+        scores = [negative.score for negative in negatives if negative.caption == caption]
         assert len(scores) <= 4 and scores == sorted(scores, reverse=True)
-    assert_scores_are_the_towers(made, data, tower)
-    assert made == list(generate_negatives(data, generate, batch=6, conditioned=True))
-
-
-def test_a_tower_of_regions_needs_regions(data):
-    tokenizer = train_wordpiece(data.captions, 150)
-    config = CrossEncoderConfig(form="uniter", visual="regions", vocabulary_size=len(tokenizer), hidden=24, layers=1,
-                            heads=3, intermediate=40, region_dimension=16, positions=80)  # fmt: skip
-    with pytest.raises(ItmlabError, match="looks at regions and the data have none"):
-        Tags(CrossEncoder(config, tokenizer), data)
+    assert_scores_are_the_towers(negatives, data, tower)
+    assert negatives == list(generate_negatives(data, generate, batch=6, conditioned=True))
 
 
 def test_captions_of_other_words_are_refused_before_anything_is_made(data, tower):
-    said = ["A hairy snowboarder photographs her grandmother's trombone beside skyscrapers."]
-    other = CaptionSet(name="mine", images=[data.images[0]], image_ids=["a"], captions=said, caption_ids=["0"],
+    foreign = ["A hairy snowboarder photographs her grandmother's trombone beside skyscrapers."]
+    other = CaptionSet(name="mine", images=[data.images[0]], image_ids=["a"], captions=foreign, caption_ids=["0"],
                        image_of_caption=[0], splits={})  # fmt: skip
     with pytest.raises(ItmlabError, match=r"mine: the refiller's vocabulary holds \d+% .*recipe uniter_pretraining"):
         Tags(tower, other)
@@ -79,45 +69,7 @@ def test_a_negative_that_differs_behind_the_cut_is_none(data, tower):
 
 
 def test_rules_know_the_words_of_scenes_and_a_tower_scores_what_they_make(data, tower):
-    made = list(generate_negatives(data, vse_c(data, 3), score=cross_encoder_score(tower, data)))
-    labels = [negative.truth for negative in made if negative.truth is not None]
-    assert len(made) > 20 and labels.count(False) > 0.8 * len(labels)
-    assert_scores_are_the_towers(made, data, tower)
-
-
-POOL = [f"caption {number}" for number in range(50)]
-BATCH = POOL[:3], [SceneGraph()] * 3, [POOL[0:2], POOL[0:2], POOL[2:7]]
-
-
-def sentences(row) -> list[str]:
-    return [negative.sentence for negative in row]
-
-
-def test_from_the_whole_set_none_twice_and_none_of_the_image():
-    for row, own in zip(Retrieved(POOL, number=20)(*BATCH, generator=seeded()), BATCH[2], strict=True):
-        assert len(set(sentences(row))) == 20 and not set(sentences(row)) & set(own)
-
-
-def test_from_the_batch_when_no_pool_is_given():
-    rows = Retrieved()(*BATCH, generator=seeded())
-    assert list(map(sentences, rows[:2])) == [["caption 2"]] * 2
-    assert set(sentences(rows[2])) == {"caption 0", "caption 1"}
-
-
-def test_every_other_caption_is_taken_equally_often():
-    batch = [POOL[0]] * 600, [SceneGraph()] * 600, [[]] * 600
-    rows = Retrieved(POOL[:11], number=5)(*batch, generator=seeded())
-    counts = [sum(sentence in sentences(row) for row in rows) for sentence in POOL[1:11]]
-    assert sum(counts) == 3000 and all(240 < count < 360 for count in counts)
-
-
-def test_the_hardest_of_those_drawn_are_kept_by_tailored():
-    tailored = FilteredTopM(
-        Retrieved(POOL, number=45),
-        score=lambda found, captions: torch.tensor([float(one.split()[1]) for one in found]),
-        keep=2,
-    )
-    drawn = Retrieved(POOL, number=45)(*BATCH, generator=seeded())
-    for row, all_drawn in zip(tailored(*BATCH, generator=seeded()), drawn, strict=True):
-        best = sorted((int(one.split()[1]) for one in sentences(all_drawn)), reverse=True)[:2]
-        assert [negative.score for negative in row] == best
+    negatives = list(generate_negatives(data, vse_c(data, 3), score=cross_encoder_score(tower, data)))
+    labels = [negative.truth for negative in negatives if negative.truth is not None]
+    assert len(negatives) > 20 and labels.count(False) > 0.8 * len(labels)
+    assert_scores_are_the_towers(negatives, data, tower)

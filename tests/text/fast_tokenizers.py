@@ -13,28 +13,17 @@ CORPUS = [
     "A well-worn café table next to a girl's skateboard",
     "Three people stand in front of a très grand building ; one holds an umbrella",
 ] * 5
-KINDS = ("ours", "cased wordpiece", "gpt2", "roberta", "roberta untrimmed", "clip")
+KINDS = ("ours", "gpt2", "roberta", "roberta untrimmed", "clip")
 
 
 @cache
 def tokenizer(kind: str) -> PreTrainedTokenizerFast:
     if kind == "ours":
         return train_wordpiece(CORPUS, 150)
-    made = {"cased wordpiece": _wordpiece, "clip": _clip}.get(kind, _byte_level)
-    built = made(kind)
+    built = _clip(kind) if kind == "clip" else _byte_level(kind)
     names = {"mask_token": "<mask>", "pad_token": "<pad>"}
     built.add_special_tokens(list(names.values()))
     return PreTrainedTokenizerFast(tokenizer_object=built, **names)
-
-
-def _wordpiece(kind: str) -> Tokenizer:
-    built = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    built.normalizer = normalizers.BertNormalizer(lowercase=False, strip_accents=True)
-    built.pre_tokenizer, built.decoder = pre_tokenizers.BertPreTokenizer(), decoders.WordPiece()
-    special = ["[UNK]", "[CLS]", "[SEP]"]
-    built.train_from_iterator(CORPUS, trainers.WordPieceTrainer(vocab_size=160, special_tokens=special))
-    built.post_processor = processors.BertProcessing(("[SEP]", 2), ("[CLS]", 1))
-    return built
 
 
 def _byte_level(kind: str) -> Tokenizer:

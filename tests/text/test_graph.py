@@ -17,15 +17,6 @@ GRAPH = SceneGraph(
 )
 
 
-def test_tuples_are_objects_attributes_and_relations_in_lemmas():
-    assert GRAPH.tuples() == {("dog",), ("ball",), ("dog", "brown"), ("dog", "chase", "ball")}
-
-
-def test_tokens_are_words_and_marks():
-    assert tokenise("A dog's well-worn ball, red.") == ("A", "dog's", "well-worn", "ball", ",", "red", ".")
-    assert tokenise("") == ()
-
-
 def test_json_and_back_is_the_same_graph():
     assert SceneGraph.from_dict(json.loads(json.dumps(GRAPH.to_dict()))) == GRAPH
 

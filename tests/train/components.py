@@ -38,7 +38,7 @@ class NoSharedNoun(Sampler):
     def choose(self, scores, positives, positive_scores, *, generator, context):
         anchors = nouns(context.captions, context.anchor_captions)
         candidates = nouns(context.captions, context.candidate_captions)
-        shared = torch.tensor([[bool(mine & theirs) for theirs in candidates] for mine in anchors])
+        shared = torch.tensor([[bool(first & second) for second in candidates] for first in anchors])
         return best(scores, usable(scores, positives | shared.to(scores.device)))
 
 
@@ -74,8 +74,7 @@ class LearntTemperature(Loss, nn.Module):
         self.log_scale = nn.Parameter(torch.tensor(1 / self.temperature).log())
 
     def forward(self, scores, positives, positive_scores):
-        own = positive_scores[:, None]
-        logits = torch.cat([own, scores.masked_fill(positives, -9)], dim=1) * self.log_scale.exp()
+        logits = torch.cat([positive_scores[:, None], scores.masked_fill(positives, -9)], dim=1) * self.log_scale.exp()
         return logits.logsumexp(1) - logits[:, 0]
 
 

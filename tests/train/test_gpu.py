@@ -1,4 +1,4 @@
-"""On a GPU: bfloat16 forward, single-precision weights, and a run that is taken up where it was left."""
+"""On a GPU: bfloat16 forward, single-precision weights, and a run that resumes."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Towers pretrained apart: what the ViT and BERT are asked, that neither hears of the other, and that a run resumes."""
+"""Pretraining of both encoders apart: masked words, questions about patches, and that neither learns of the other."""
 
 import math
 
@@ -12,12 +12,12 @@ from torch import Tensor
 import itmlab
 from itmlab.data import load
 from itmlab.data.batches import PairBatches
-from itmlab.train.checkpoint import CHECKPOINT_FILE, load_checkpoint
+from itmlab.train.directory import first_model
 from itmlab.train.loop import train
 from itmlab.train.pretraining import KEPT, UNASKED, TowerTask, masked_words, patch_loss
 from itmlab.train.state import State
-from itmlab.train.step_dual import DualEncoderTask
 from tests.refusals import refused
+from tests.train.test_resume import same_bytes
 from tests.train.world import micro
 
 
@@ -49,17 +49,17 @@ def test_only_words_are_hidden_and_only_the_hidden_are_predicted(seed, captions,
     words = torch.rand(captions, length, generator=generator) < 0.7
     words[0, 0] = True
     hidden, labels = masked_words(pieces, words, Pieces(), share, generator)
-    asked = labels != KEPT
-    assert asked.any() and not (asked & ~words).any()
-    assert torch.equal(labels[asked], pieces[asked]) and torch.equal(hidden[~asked], pieces[~asked])
+    predicted = labels != KEPT
+    assert predicted.any() and not (predicted & ~words).any()
+    assert torch.equal(labels[predicted], pieces[predicted]) and torch.equal(hidden[~predicted], pieces[~predicted])
 
 
 def test_eight_of_ten_are_hidden_one_is_another_and_one_stays() -> None:
     pieces = torch.full((1000, 100), 7)
     hidden, labels = masked_words(pieces, torch.ones_like(pieces), Pieces(), 0.15, torch.Generator().manual_seed(0))
-    asked = labels != KEPT
-    assert math.isclose(asked.float().mean(), 0.15, abs_tol=0.01)
-    given_pieces = hidden[asked]
+    predicted = labels != KEPT
+    assert math.isclose(predicted.float().mean(), 0.15, abs_tol=0.01)
+    given_pieces = hidden[predicted]
     assert math.isclose((given_pieces == 4).float().mean(), 0.8 + 0.1 / 20, abs_tol=0.01)
     assert math.isclose((given_pieces == 7).float().mean(), 0.1 + 0.1 / 20, abs_tol=0.01)
 
@@ -69,7 +69,7 @@ def test_eight_of_ten_are_hidden_one_is_another_and_one_stays() -> None:
 
 def test_patches_are_asked_each_question_that_arises() -> None:
     torch.manual_seed(0)
-    numbers, told = [3, 2], torch.randn(2, 4, 5)
+    numbers, logits = [3, 2], torch.randn(2, 4, 5)
     asked = torch.stack([torch.randint(3, (2, 4)), torch.randint(-1, 2, (2, 4))], dim=2)
     total = 0.0
     for image in range(2):
@@ -77,8 +77,8 @@ def test_patches_are_asked_each_question_that_arises() -> None:
             for first, (question, count) in zip((0, 3), enumerate(numbers), strict=True):
                 answer = asked[image, patch, question].item()
                 if answer != UNASKED:
-                    total -= told[image, patch, first : first + count].log_softmax(0)[answer].item()
-    assert math.isclose(patch_loss(told, asked, numbers).item(), total / 8, rel_tol=1e-5)
+                    total -= logits[image, patch, first : first + count].log_softmax(0)[answer].item()
+    assert math.isclose(patch_loss(logits, asked, numbers).item(), total / 8, rel_tol=1e-5)
 
 
 def gradients(data, order: list[int]) -> dict[str, Tensor]:
@@ -90,34 +90,34 @@ def gradients(data, order: list[int]) -> dict[str, Tensor]:
     batch = next(iter(batches.epoch(0)))
     tokens = {name: value[order] for name, value in batch.tokens.items()}
     state.task.generator.manual_seed(1)
-    made = state.task(type(batch)(**{**vars(batch), "tokens": tokens}), 0)
-    made.loss.backward()
+    state.task(type(batch)(**{**vars(batch), "tokens": tokens}), 0).loss.backward()
     return {name: weight.grad for name, weight in state.model.named_parameters() if weight.grad is not None}
 
 
 def test_no_tower_hears_which_caption_belongs_to_which_picture(data) -> None:
-    one, other = gradients(data, [0, 1, 2, 3]), gradients(data, [2, 3, 0, 1])
-    seen = [name for name in one if name.startswith("towers.image.")]
-    assert seen and all(torch.equal(one[name], other[name]) for name in seen)
-    assert not any(name.startswith(("towers.image_projection", "towers.text_projection")) for name in one)
+    matched, shuffled = gradients(data, [0, 1, 2, 3]), gradients(data, [2, 3, 0, 1])
+    of_pictures = [name for name in matched if name.startswith("towers.image.")]
+    assert of_pictures and all(torch.equal(matched[name], shuffled[name]) for name in of_pictures)
+    assert not any(name.startswith(("towers.image_projection", "towers.text_projection")) for name in matched)
 
 
 # A run.
 
 
-def test_both_losses_fall_and_a_stopped_run_ends_the_same(data, tmp_path) -> None:
+def falls(steps, name):
+    """Whether a loss falls; one batch alone is noisy, as it hides other words each time."""
+    return sum(losses[name] for losses in steps[-3:]) / 3 < 0.95 * steps[0][name]
+
+
+def test_both_losses_fall_a_stopped_run_ends_the_same_and_others_begin_with_it(data, tmp_path) -> None:
     recipe = towers(data__epochs=20)
     run = train(recipe, data, tmp_path / "once", progress=False)
     steps = [line["losses"] for line in run.history if line["kind"] == "step"]
-    for name in ("images", "words"):
-        last = [losses[name] for losses in steps[-3:]]  # one batch alone is noisy: it hides other words each time
-        assert sum(last) / len(last) < 0.95 * steps[0][name], name
-    stopped = train(recipe, data, tmp_path / "twice", progress=False, max_steps=14)
-    heads = load_checkpoint(stopped.directory / CHECKPOINT_FILE)["task"]["heads"]
-    assert {name.split(".")[0] for name in heads} == {"images", "words"}
-    again = train(recipe, data, tmp_path / "twice", progress=False)
-    for name in ("model.safetensors", "history.jsonl"):
-        assert (run.directory / name).read_bytes() == (again.directory / name).read_bytes()
+    assert falls(steps, "images") and falls(steps, "words")
+    train(recipe, data, tmp_path / "twice", progress=False, max_steps=14)
+    assert same_bytes(train(recipe, data, tmp_path / "twice", progress=False), run)
+    begun = first_model(micro("info_nce", start=str(run.directory)), []).state_dict()
+    assert all(torch.equal(value, run.model.state_dict()[name]) for name, value in begun.items())
 
 
 def test_regions_and_words_of_a_transformer_are_learnt_apart(tmp_path) -> None:
@@ -126,19 +126,10 @@ def test_regions_and_words_of_a_transformer_are_learnt_apart(tmp_path) -> None:
     recipe = itmlab.recipe("region_towers").replace(**few, data__batch_size=8, data__epochs=30)
     run = train(recipe, data, tmp_path / "towers", progress=False)
     steps = [line["losses"] for line in run.history if line["kind"] == "step"]
-    for name in ("images", "words"):
-        assert sum(losses[name] for losses in steps[-3:]) / 3 < 0.95 * steps[0][name], name
+    assert falls(steps, "images") and falls(steps, "words")
     fne = itmlab.recipe("fne", on="regions").replace(**few, start=str(run.directory))
-    state = State(fne, data, Accelerator(cpu=True), DualEncoderTask)
-    assert all(torch.equal(value, run.model.state_dict()[name]) for name, value in state.model.state_dict().items())
-
-
-def test_a_dual_encoder_begins_with_both_towers(data, tmp_path) -> None:
-    run = train(towers(), data, tmp_path / "towers", progress=False)
-    recipe = micro("info_nce", start=str(run.directory))
-    state = State(recipe, data, Accelerator(cpu=True), DualEncoderTask)
-    learnt = run.model.state_dict()
-    assert all(torch.equal(value, learnt[name]) for name, value in state.model.state_dict().items())
+    begun = first_model(fne, []).state_dict()
+    assert all(torch.equal(value, run.model.state_dict()[name]) for name, value in begun.items())
 
 
 def test_pictures_of_which_no_world_knows_are_refused(data, tmp_path) -> None:

@@ -7,8 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import itmlab
-from itmlab.losses import InfoCMR
+from itmlab.fields import to_plain
+from itmlab.losses import InfoCMR, TripletLoss
 from itmlab.samplers import Hardest, Softest
+from itmlab.synthesis import SynHNC
+from itmlab.train.named import names
 from itmlab.train.recipes import Recipe
 from itmlab.train.settings import MemorySettings
 from tests.refusals import refused
@@ -52,6 +55,15 @@ WRONG = [
     ("itcontrast", {"sampler": "Hardest"}, "sampler"),
     ("fne", {"loss.reduce": "sum"}, "loss.reduce"),
     ("fne", {"seed": -1}, "seed is -1"),
+    ("fne", {"optimiser.milestones": [0]}, "milestones"),
+    ("fne", {"extra_negatives": {"path": ""}}, "the path of a file"),
+    ("fne", {"towers": {}}, "no augmentation"),
+    ("scan", {"memory": {}}, "compares parts"),
+    ("tags", {"loss": TripletLoss()}, "loss is .*wanted null"),
+    ("fne", {"tags": itmlab.recipe("tags").tags}, "tags is .*wanted null"),
+    ("fne", {"adaptive_margin": {"preset": "released"}}, "memory is .*wanted null"),
+    ("sam", {"adaptive_margin.with_triplet": False, "synthesis": SynHNC()}, "synthesis is .*wanted null"),
+    ("fne", {"global_features": True}, "compares global features"),
     ("fne", {"data.crop": [0.5, 1.5]}, "two shares"),
     ("fne", {"data.randaugment": [2, 11]}, "magnitude"),
     ("tags", {"tags.weights.wod": 1.0}, "unknown field tags.weights.wod"),
@@ -76,7 +88,7 @@ def test_a_wrong_field_is_named_in_a_variation_and_in_a_file(name, changes, word
         inside = plain
         for parent in parents:
             inside = inside[parent]
-        inside[field] = value
+        inside[field] = to_plain(value)
     (tmp_path / "recipe.json").write_text(json.dumps(plain))
     refused(words, Recipe.load, tmp_path / "recipe.json")
 
@@ -91,13 +103,23 @@ def nested(depth: int) -> list:
     return [] if depth == 0 else [nested(depth - 1)]
 
 
-TOO_LARGE = [10**5000, -(10**400), nested(500), {"kind": nested(500)}, {"": 10**5000}]
+def test_values_too_large_to_show_are_one_short_line():
+    for value in (10**5000, -(10**400), nested(500), {"kind": nested(500)}, {"": 10**5000}):
+        for field in ("seed", "name", "model", "loss", "sampler", "start"):
+            refused("^(?=.{,600}$)", Recipe.from_json, {**itmlab.recipe("fne").to_json(), field: value})
 
 
-@pytest.mark.parametrize("value", range(len(TOO_LARGE)))
-@pytest.mark.parametrize("field", ["seed", "name", "model", "loss", "sampler", "start"])
-def test_values_too_large_to_show_are_one_short_line(value, field):
-    refused("^(?=.{,600}$)", Recipe.from_json, {**itmlab.recipe("fne").to_json(), field: TOO_LARGE[value]})
+COUNTS = {
+    "fne": "data.batch_size data.captions_per_image data.accumulate memory.length data.randaugment",
+    "tags": "tags.candidates tags.top_k tags.trained_maskings tags.maskings tags.samples tags.hardest",
+}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_a_count_that_needs_more_memory_than_there_is_is_refused(name):
+    for field in COUNTS[name].split():
+        value = [10**12, 1] if field == "data.randaugment" else 10**12
+        refused(f"{field} is .*, wanted", itmlab.recipe(name).replace, **{field: value})
 
 
 def test_a_grid_is_a_recipe_for_each_combination_by_a_label_that_names_it():
@@ -127,6 +149,15 @@ IDLE = [
 @pytest.mark.parametrize(("name", "axes", "changes"), IDLE)
 def test_an_option_without_effect_is_refused(name, axes, changes):
     refused("has no effect", itmlab.recipe(name, **axes).replace, **changes)
+
+
+@pytest.mark.parametrize("name", names())
+def test_epochs_are_set_or_refused_in_every_recipe(name):
+    recipe = itmlab.recipe(name)
+    if recipe.data.steps is None:
+        assert recipe.replace(data__epochs=3).data.epochs == 3
+    else:
+        refused("data.epochs has no effect", recipe.replace, data__epochs=3)
 
 
 def test_an_option_that_gets_its_effect_by_another_is_accepted():

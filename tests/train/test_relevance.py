@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from itmlab.data.captionset import CaptionSet
-from itmlab.errors import ItmlabError
 from itmlab.metrics import Spice
 from itmlab.scenes import load
 from itmlab.train import relevance
@@ -48,9 +47,11 @@ def cider_d(caption, references, documents):
     total = 0.0
     for reference in references:
         lengths = len(caption.split()) - len(reference.split())
-        for mine, theirs in zip(runs(caption), runs(reference), strict=True):
-            norms = [math.sqrt(sum((count * rarity(run)) ** 2 for run, count in one.items())) for one in (mine, theirs)]
-            product = sum(min(count, theirs[run]) * theirs[run] * rarity(run) ** 2 for run, count in mine.items())
+        for left, right in zip(runs(caption), runs(reference), strict=True):
+            norms = [
+                math.sqrt(sum((count * rarity(run)) ** 2 for run, count in side.items())) for side in (left, right)
+            ]
+            product = sum(min(count, right[run]) * right[run] * rarity(run) ** 2 for run, count in left.items())
             if product:
                 total += math.exp(-(lengths**2) / 72) * product / (norms[0] * norms[1]) / 4
     return 10 * total / len(references)
@@ -65,16 +66,14 @@ words = st.lists(st.sampled_from(WORDS), min_size=1, max_size=7).map(" ".join)
 def test_each_pair_is_cider_d_with_the_document_frequencies_of_the_split(rows):
     captions, owners = [text for text, _ in rows], [owner for _, owner in rows]  # images without captions, any order
     data = caption_set(captions, owners, 5)
-    own = {image: [captions[row] for row in rows.tolist()] for image, rows in enumerate(data.captions_of_image)}
-    documents = [
-        {run for text in texts for counted in runs(text) for run in counted} for texts in own.values() if texts
-    ]
-    if len(documents) < 2 or all(one == documents[0] for one in documents):
+    references = data.captions_of()
+    documents = [{run for text in texts for counted in runs(text) for run in counted} for texts in references if texts]
+    if len(documents) < 2 or all(document == documents[0] for document in documents):
         return
     pairs = [(caption, image) for caption in range(len(captions)) for image in set(owners)]
-    expected = [cider_d(captions[caption], own[image], documents) for caption, image in pairs]
-    found = CaptionRelevance(data)(*torch.tensor(pairs).T)
-    torch.testing.assert_close(found.double(), torch.tensor(expected, dtype=torch.float64), atol=1e-4, rtol=1e-4)
+    expected = [cider_d(captions[caption], references[image], documents) for caption, image in pairs]
+    phi = CaptionRelevance(data)(*torch.tensor(pairs).T)
+    torch.testing.assert_close(phi.double(), torch.tensor(expected, dtype=torch.float64), atol=1e-4, rtol=1e-4)
 
 
 SCENE = ["a dog runs", "the dog runs fast", "a cat on a mat", "one cat sits", "two birds fly", "birds in the sky"]
@@ -82,20 +81,19 @@ SCENE = ["a dog runs", "the dog runs fast", "a cat on a mat", "one cat sits", "t
 
 def test_document_frequencies_are_those_of_what_is_trained_on():
     data = caption_set(SCENE, [0, 0, 1, 1, 2, 2], 3)
-    whole = CaptionRelevance(data)(torch.arange(4), torch.zeros(4).long())
-    part = CaptionRelevance(data.select([0, 1]))(torch.arange(4), torch.zeros(4).long())
-    assert not part.equal(whole)
+    pairs = torch.arange(4), torch.zeros(4).long()
+    of_all, of_part = CaptionRelevance(data)(*pairs), CaptionRelevance(data.select([0, 1]))(*pairs)
+    assert not of_part.equal(of_all)
 
 
-def test_an_image_without_captions_is_refused_and_not_answered_for_by_another():
+def test_an_image_without_captions_is_refused():
     phi = CaptionRelevance(caption_set(SCENE, [0, 0, 1, 1, 3, 3], 4))
     assert phi(torch.arange(2), torch.tensor([0, 3])).isfinite().all()
-    with pytest.raises(ItmlabError, match="image 2 has no caption to be compared with"):
-        phi(torch.arange(3), torch.tensor([0, 2, 3]))
+    refused("image 2 has no caption to be compared with", phi, torch.arange(3), torch.tensor([0, 2, 3]))
 
 
 @pytest.mark.parametrize(
-    ("captions", "owners", "said"),
+    ("captions", "owners", "word"),
     [
         (["  ", "  "], [0, 1], "made: no adaptive margin: .*word"),
         (["a dog", "a cat"], [0, 0], "made: no adaptive margin: .*single image"),
@@ -103,23 +101,23 @@ def test_an_image_without_captions_is_refused_and_not_answered_for_by_another():
         ([], [], "made: no adaptive margin: "),
     ],
 )
-def test_captions_that_cannot_be_compared_are_one_line(captions, owners, said):
-    with pytest.raises(ItmlabError, match=said) as error:
-        CaptionRelevance(caption_set(captions, owners, 2))
-    assert "\n" not in str(error.value)
+def test_captions_that_cannot_be_compared_are_one_line(captions, owners, word):
+    refused(word, CaptionRelevance, caption_set(captions, owners, 2))
 
 
-def test_the_truth_of_pairs_is_the_worlds_judged_once_and_anew_where_the_world_changes_its_mind(cache, monkeypatch):
+def test_the_truth_of_pairs_is_the_worlds_and_is_judged_again_when_the_world_changes(cache, monkeypatch):
     monkeypatch.setattr(relevance, "IMAGES_PER_BLOCK", 7)
     data = load(images=20, unannotated=1.0, cache=cache).select([4, 0, 9, 13, 2, 7, 11, 19, 16])
     captions, images = torch.tensor([3, 40, 3, 0, 44]), torch.tensor([8, 8, 0, 2, 2, 2, 5])
     labels = data.world.truth()
     assert {-1, 0, 1} == set(labels.unique().tolist())
     for truth in (CaptionTruth(data), CaptionTruth(data)):  # computed, and read from the cache
-        found = truth(captions, images)
-        assert found.dtype == torch.int8 and found.equal(labels[images][:, captions].T)
+        some = truth(captions, images)
+        assert some.dtype == torch.int8 and some.equal(labels[images][:, captions].T)
         assert truth(torch.arange(45), torch.arange(9)).equal(labels.T)
-    assert len(list((cache / "truth").iterdir())) == 1
+    (file,) = (cache / "truth").iterdir()
+    file.write_bytes(file.read_bytes()[:-9])  # damaged
+    assert CaptionTruth(data)(torch.arange(45), torch.arange(9)).equal(labels.T)
     monkeypatch.setattr(data.world, "truth", lambda images: (1 - labels[images].abs()).to(torch.int8))
     assert CaptionTruth(data)(torch.arange(45), torch.arange(9)).equal(1 - labels.T.abs())
 

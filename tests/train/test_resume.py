@@ -4,6 +4,7 @@ import errno
 import os
 import pickle
 import random
+import shutil
 import signal
 
 import pytest
@@ -43,7 +44,7 @@ def trained(name, directory, **options):
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory):
+def uninterrupted(tmp_path_factory):
     """The uninterrupted run of each recipe, trained once."""
     runs = {}
 
@@ -75,7 +76,7 @@ def train_until_signal(name, directory, number, at):
 
 @pytest.mark.parametrize("stop", ["max_steps", signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 @pytest.mark.parametrize("name", RECIPES)
-def test_a_stopped_run_ends_as_a_whole_one(name, stop, whole, processes, tmp_path):
+def test_a_stopped_run_ends_as_a_whole_one(name, stop, uninterrupted, processes, tmp_path):
     for number in (1, 3, 4) if stop == "max_steps" else (5, 9, 13):
         if stop == "max_steps":
             assert not trained(name, tmp_path / "run", max_steps=number).finished
@@ -85,11 +86,11 @@ def test_a_stopped_run_ends_as_a_whole_one(name, stop, whole, processes, tmp_pat
             process.join()
             assert process.exitcode == (-stop if stop == signal.SIGKILL else 128 + stop)
     resumed = trained(name, tmp_path / "run")
-    assert resumed.finished and same_bytes(resumed, whole(name))
+    assert resumed.finished and same_bytes(resumed, uninterrupted(name))
     assert {path.name for path in resumed.directory.iterdir()} == FILES
 
 
-def test_a_full_disk_is_one_line_and_training_resumes(whole, tmp_path, monkeypatch):
+def test_a_full_disk_is_one_line_and_training_resumes(uninterrupted, tmp_path, monkeypatch):
     fsync, room = os.fsync, 0
 
     def full(handle):
@@ -103,7 +104,7 @@ def test_a_full_disk_is_one_line_and_training_resumes(whole, tmp_path, monkeypat
     for room in (0, 3, 9, 14):  # noqa: B007 (read by `full`)
         refused("No space left", trained, "fne", tmp_path / "run", checkpoint_every=1)
     room = 1000
-    assert same_bytes(trained("fne", tmp_path / "run", checkpoint_every=1), whole("fne"))
+    assert same_bytes(trained("fne", tmp_path / "run", checkpoint_every=1), uninterrupted("fne"))
 
 
 def test_a_finished_run_is_returned_unchanged(finished, data):
@@ -112,11 +113,52 @@ def test_a_finished_run_is_returned_unchanged(finished, data):
     assert before == {path: path.stat().st_mtime_ns for path in finished.directory.rglob("*")}
 
 
-def test_another_recipe_other_data_and_not_resuming_are_refused(finished, data):
+def test_another_recipe_and_not_resuming_are_refused(finished, data):
     directory = finished.directory
     refused("another recipe: data.epochs is 4", train, micro(data__epochs=5), data, directory, progress=False)
-    refused("another data", train, micro(), small_world(copies=4), directory, progress=False)
     refused("contains a run", train, micro(), data, directory, resume=False, progress=False)
+
+
+OTHER_DATA = {
+    "captions": lambda data: data.captions.__setitem__(0, "another caption"),
+    "pictures": lambda data: data.images.__setitem__(0, data.images[1]),
+    "features": lambda data: data.regions.__setitem__(0, data.regions[1]),
+    "splits": lambda data: data.splits.update(train=data.splits["train"][1:]),
+}
+
+
+@pytest.mark.parametrize("change", OTHER_DATA)
+def test_a_run_does_not_resume_on_other_data(change, tmp_path):
+    trained("scan", tmp_path / "run", max_steps=1)
+    other = small_world(regions=8)
+    OTHER_DATA[change](other)
+    refused("another data", train, RECIPES["scan"], other, tmp_path / "run", progress=False)
+
+
+LINKED = ["history.jsonl", CHECKPOINT_FILE, "model.safetensors", "recipe.json", "tokenizer.json", "lock"]
+
+
+@pytest.mark.parametrize("name", LINKED)
+def test_nothing_is_written_through_a_link(name, data, tmp_path):
+    train(micro(), data, tmp_path / "run", max_steps=2, progress=False)
+    path, target = tmp_path / "run" / name, tmp_path / "private"
+    shutil.move(path, target) if path.exists() else target.write_text("private")
+    path.symlink_to(target)
+    before = target.read_bytes()
+    refused("a link", train, micro(), data, tmp_path / "run", progress=False)
+    assert target.read_bytes() == before and path.is_symlink()
+
+
+def test_a_hard_link_to_the_history_is_left_as_it_is_and_a_pipe_is_refused(data, tmp_path):
+    train(micro(), data, tmp_path / "run", max_steps=2, progress=False)
+    history = tmp_path / "run" / "history.jsonl"
+    os.link(history, tmp_path / "copy")
+    before = (tmp_path / "copy").read_bytes()
+    train(micro(), data, tmp_path / "run", max_steps=5, progress=False)
+    assert (tmp_path / "copy").read_bytes() == before
+    history.unlink()
+    os.mkfifo(history)
+    refused("not a (regular )?file", train, micro(), data, tmp_path / "run", progress=False)
 
 
 def test_a_saved_model_that_is_not_a_run_is_not_overwritten(finished, data, tmp_path):
@@ -139,12 +181,12 @@ def test_only_one_process_trains_in_a_directory(processes, data, tmp_path):
 
 
 @pytest.mark.parametrize("broken", ["PairBatches", "learning_rate_at"])  # before the first step, and at it
-def test_a_failed_first_training_does_not_refuse_the_corrected_one(broken, whole, data, tmp_path, monkeypatch):
+def test_a_failed_first_training_does_not_refuse_the_corrected_one(broken, uninterrupted, data, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(loop, broken, lambda *_, **__: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             train(micro("sam", seed=7), data, tmp_path / "run", progress=False)
-    assert same_bytes(trained("fne", tmp_path / "run"), whole("fne"))
+    assert same_bytes(trained("fne", tmp_path / "run"), uninterrupted("fne"))
 
 
 class RunsCode:

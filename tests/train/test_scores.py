@@ -1,21 +1,27 @@
 """Models of any kind are evaluated alike."""
 
+import json
+import resource
 from copy import copy
 
+import psutil
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors import safe_open
 
+from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError
 from itmlab.metrics import cider_matrix, recall, retrieval, spice_matrix, truth_retrieval
 from itmlab.metrics.semantic import ncs, semantic_retrieval
-from itmlab.models import LateInteractionConfig, build_model
 from itmlab.scenes import load
-from itmlab.storage import read_json
+from itmlab.train import scores
+from itmlab.train.comparison import compare
+from itmlab.train.mining import mine
 from itmlab.train.run import ensemble
-from itmlab.train.scores import encoded, evaluate, relevance_matrix, similarity, write_embeddings
-from itmlab.train.search import Search
+from itmlab.train.scores import evaluate, relevance_matrix, similarity, write_embeddings
 from tests.plain_model import PlainModel
+from tests.refusals import refused
+from tests.train.world import micro
 
 
 class OnlySimilarity(PlainModel):
@@ -48,42 +54,42 @@ def test_it_is_the_recall_of_the_similarities(finished, data):
     scores = similarity(finished.model, test)
     assert scores.shape == (8, 16)
     assert finished.evaluate(data, ks=(1, 5)) == retrieval(scores, test.positives, ks=(1, 5))
-    whole = finished.evaluate(data, split=None, folds=3)
-    assert whole == retrieval(similarity(finished.model, data), data.positives, ks=(1, 5, 10), folds=3)
-    assert set(whole["i2t"]) == {1, 5, 10}
+    everything = finished.evaluate(data, split=None, folds=3)
+    assert everything == retrieval(similarity(finished.model, data), data.positives, ks=(1, 5, 10), folds=3)
+    assert set(everything["i2t"]) == {1, 5, 10}
 
 
 @pytest.mark.parametrize("folds", [1, 2])
 def test_a_relevance_adds_the_semantic_measures(folds, finished, data):
-    whole = data.select(range(40))  # in two folds 20 pictures with 40 captions each
-    scores, relevance = similarity(finished.model, whole), relevance_matrix(whole)
-    found = finished.evaluate(whole, split=None, folds=folds, relevance="cider")
-    semantic = found.pop("semantic")
-    assert found == finished.evaluate(whole, split=None, folds=folds)
+    everything = data.select(range(40))  # in two folds 20 pictures with 40 captions each
+    scores, relevance = similarity(finished.model, everything), relevance_matrix(everything)
+    table = finished.evaluate(everything, split=None, folds=folds, relevance="cider")
+    semantic = table.pop("semantic")
+    assert table == finished.evaluate(everything, split=None, folds=folds)
     assert semantic.pop("relevance") == "cider"
-    assert semantic == semantic_retrieval(scores, relevance, whole.positives, folds=folds)
+    assert semantic == semantic_retrieval(scores, relevance, everything.positives, folds=folds)
     if folds == 1:
         assert semantic["NCS"]["t2i"][5] == pytest.approx(ncs(scores.T, relevance, 5))
         assert semantic["NCS(N)"]["i2t"][1] == pytest.approx(
-            ncs(scores, relevance.T, 1, positives=whole.positives, keep_ground_truth=False)
+            ncs(scores, relevance.T, 1, positives=everything.positives, keep_ground_truth=False)
         )
-    assert 0 < semantic["Nsum(N)"] <= 600 and semantic["Rsum"] == pytest.approx(found["rsum"])
+    assert 0 < semantic["Nsum(N)"] <= 600 and semantic["Rsum"] == pytest.approx(table["rsum"])
 
 
 def test_truth_adds_what_the_world_knows(finished, data, tmp_path):
     scenes = load(images=60, cache=tmp_path).select(range(20))
     asked = {"split": None, "ks": (1, 5)}
-    plain, found = finished.evaluate(scenes, **asked), finished.evaluate(scenes, **asked, truth=True)
+    plain, table = finished.evaluate(scenes, **asked), finished.evaluate(scenes, **asked, truth=True)
     scores = similarity(finished.model, scenes)
-    assert found.pop("truth") == truth_retrieval(scores, scenes.world.truth(), scenes.positives, ks=(1, 5))
-    assert found == plain
+    assert table.pop("truth") == truth_retrieval(scores, scenes.world.truth(), scenes.positives, ks=(1, 5))
+    assert table == plain
     with pytest.raises(ItmlabError, match="the data has no world"):
         finished.evaluate(data, truth=True, ks=(1, 5))
 
 
 def test_relevance_is_cider_or_spice_of_each_caption_to_each_image(data):
     test = data.split("test")
-    references = [[test.captions[row] for row in own.tolist()] for own in test.captions_of_image]
+    references = [[test.captions[row] for row in rows.tolist()] for rows in test.captions_of_image]
     assert relevance_matrix(test).equal(cider_matrix(test.captions, references))
     assert relevance_matrix(test, "spice").equal(spice_matrix(test.captions, references))
     with pytest.raises(ItmlabError, match=r"no relevance 'cidre' — did you mean cider\?"):
@@ -95,8 +101,8 @@ def test_fewer_candidates_than_k_are_refused_before_anything_is_scored(finished,
     finished.model.eval()
     monkeypatch.setattr(type(finished.model), "similarity", None)
     few = data.select(range(20))
-    for ask, said in (
-        (lambda: finished.evaluate(data), "k=10 of 8 candidates — choose k from 1 to 8: ks="),
+    for ask, word in (
+        (lambda: finished.evaluate(data), "k=10 of 8 candidates — choose k from 1 to 8"),
         (lambda: ensemble([finished]).evaluate(data), "k=10 of 8 candidates"),
         (lambda: finished.evaluate(data, ks=(1, 8), relevance="cider"), "k=8 of 7 candidates"),  # less ground truth
         (lambda: finished.evaluate(few, split=None, folds=4), "k=10 of 5 candidates"),
@@ -106,7 +112,7 @@ def test_fewer_candidates_than_k_are_refused_before_anything_is_scored(finished,
         (lambda: recall(torch.rand(3, 8), torch.ones(3, 8).bool(), 10), "k=10 of 8 candidates"),
         (lambda: retrieval(torch.rand(8, 16)), "k=10 of 8 candidates"),
     ):
-        with pytest.raises(ItmlabError, match=said):
+        with pytest.raises(ItmlabError, match=word):
             ask()
 
 
@@ -124,35 +130,81 @@ def test_evaluation_is_without_dropout_and_leaves_the_mode_as_it_was(finished, d
     finished.model.eval()
 
 
-def test_embeddings_are_written_with_their_ids(finished, data, tmp_path):
-    test = data.split("test")
-    assert write_embeddings(finished, test, tmp_path / "out" / "test.safetensors") == (8, 16)
-    tensors = load_file(tmp_path / "out" / "test.safetensors")
-    ids = read_json(tmp_path / "out" / "test.ids.json")
-    assert ids == {"itmlab_features": 1, "images": test.image_ids, "captions": test.caption_ids}
+def test_embeddings_are_written_with_their_ids_as_one_file(finished, data, tmp_path):
+    """Issue 44, entry 18: two files could be torn."""
+    test, path = data.split("test"), tmp_path / "out" / "test.safetensors"
+    assert write_embeddings(finished, test, path) == (8, 16)
+    with safe_open(path, "pt") as file:
+        tensors, about = {name: file.get_tensor(name) for name in file.keys()}, file.metadata()  # noqa: SIM118
+    assert [json.loads(about[name]) for name in ("image_ids", "caption_ids")] == [test.image_ids, test.caption_ids]
     assert tensors["images"].norm(dim=1).tolist() == pytest.approx([1] * 8, abs=1e-5)
     torch.testing.assert_close(tensors["images"] @ tensors["captions"].T, similarity(finished.model, test))
     assert tensors["image_of_caption"].equal(test.image_of_caption)
+    assert [entry.name for entry in path.parent.iterdir()] == ["test.safetensors"]
 
 
-def test_what_sgraf_makes_of_one_item_alone_is_made_once(tmp_path, monkeypatch):
-    data = load(images=120, cache=tmp_path, regions=True)
-    model = build_model(LateInteractionConfig.tiny("saf"), data.captions, seed=0).eval()
-    counted = {"images": 0, "captions": 0}
-    for of, attention in (("images", model.matcher.of_images), ("captions", model.matcher.of_captions)):
-        once = attention.forward
+def test_more_pairs_than_the_memory_holds_are_refused_before_anything_is_scored(finished, data, tmp_path, monkeypatch):
+    """Issue 44, entry 31. The recall of a model with one feature of each is computed in blocks."""
+    assert scores.free_memory() > 10**6
+    at_once = finished.evaluate(data, split=None)
+    monkeypatch.setattr(scores, "free_memory", lambda: 5 * len(data) * len(data.captions))
+    similarity(finished.model, data)  # the scores alone fit
+    in_blocks = finished.evaluate(data, split=None)
+    monkeypatch.setattr(type(finished.model), "encode_images", None)
+    everything = copy(data)
+    everything.splits = {"train": data.splits["train"], "test": torch.arange(len(data))}
+    for ask in (
+        lambda: finished.evaluate(data, split=None, relevance="cider"),
+        lambda: ensemble([finished]).evaluate(data, split=None),
+        lambda: compare([micro()], everything, run_root=tmp_path / "runs"),
+    ):
+        refused("48 images × 96 captions need .* GB", ask)
+    monkeypatch.setattr(scores, "free_memory", lambda: len(data))
+    for ask in (lambda: finished.similarity(data), lambda: mine(OnlySimilarity(finished.model), data)):
+        refused("GB are free", ask)
+    assert in_blocks == at_once
+    assert not (tmp_path / "runs").exists()
 
-        def forward(local, mask, of=of, once=once):
-            counted[of] += len(local)
-            return once(local, mask)
 
-        monkeypatch.setattr(attention, "forward", forward)
-    scores = similarity(model, data)  # in three parts, for interruptions
-    assert counted == {"images": len(data), "captions": len(data.captions)}
-    some = encoded(model, [data.regions[i] for i in range(3)], "images"), encoded(model, data.captions[:4], "captions")
-    torch.testing.assert_close(model.similarity(*some), scores[:3, :4])
-    before = dict(counted)
-    search = Search(model, data)
-    for sentence in data.captions[:3]:
-        search.search(sentence, 2, "images")
-    assert (counted["images"], counted["captions"]) == (before["images"] + len(data), before["captions"] + 3)
+def test_a_limit_on_the_process_counts_as_memory():
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    before = scores.free_memory()
+    try:
+        resource.setrlimit(resource.RLIMIT_AS, (psutil.Process().memory_info().vms + before // 2, hard))
+        assert scores.free_memory() <= before // 2
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def test_pictures_of_equal_content_are_each_others_matches_and_equal_captions_by_the_corrected_protocol(finished, data):
+    """Issue 44, entry 6: every picture under two ids."""
+    part = data.select(range(8))
+    twice = CaptionSet(
+        name="twice",
+        images=[*part.images, *part.images],
+        image_ids=[*part.image_ids, *(f"copy of {name}" for name in part.image_ids)],
+        captions=[*part.captions, *(f"{caption.upper()} " for caption in part.captions)],
+        caption_ids=[str(index) for index in range(32)],
+        image_of_caption=torch.cat([part.image_of_caption, part.image_of_caption + 8]),
+        splits={},
+    )
+    alone = finished.evaluate(part, split=None, ks=(1,))
+    both = finished.evaluate(twice, split=None, ks=(1, 2))
+    assert both["i2t"][1] == alone["i2t"][1] and both["t2i"][2] == alone["t2i"][1]
+    alike = copy(part)
+    alike.captions = [*part.captions[:4], part.captions[0], *part.captions[5:]]
+    matrix = torch.eye(8).repeat_interleave(2, dim=1)
+    matrix[0, 4] = 2  # the caption of picture 2, which reads as one of picture 0
+    recalls = [evaluate(Scored(matrix), alike, ks=(1,), protocol=name)["i2t"][1] for name in ("field", "corrected")]
+    assert recalls == [87.5, 100.0]
+    refused("no protocol", finished.evaluate, part, protocol="corected", split=None, ks=(1,))
+
+
+class Scored:
+    """Answers with a matrix."""
+
+    def __init__(self, matrix):
+        self.matrix = matrix
+
+    def similarity(self, data):
+        return self.matrix

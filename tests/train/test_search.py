@@ -1,11 +1,19 @@
-"""The nearest of many vectors, against a plain sort."""
+"""Search: the nearest of many vectors against a plain sort, and what a run answers."""
 
+import gc
+import weakref
+
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image
 
-from itmlab.train.search import largest
+from itmlab.data.captionset import CaptionSet
+from itmlab.train.run import MOST_INDICES
+from itmlab.train.search import Index, largest
 from tests.refusals import refused
+from tests.train.world import small_world
 
 
 @settings(deadline=None, max_examples=50)
@@ -17,5 +25,78 @@ def test_the_largest_are_those_of_a_sort_with_ties_by_place(rows, k):
         assert row_scores == [row[place] for place in row_places]
 
 
-def test_none_is_refused():
-    refused("at least 1", largest, torch.ones(1, 3), 0)
+def test_a_sentence_finds_pictures_best_first(finished, data):
+    hits = finished.search("a red field on the left", k=4, data=data)
+    assert (hits.of, len(hits)) == ("images", 4)
+    assert hits.scores == sorted(hits.scores, reverse=True)
+    assert [data.image_ids.index(name) for name in hits.ids] == hits.image_indices
+    assert hits.images[0].tobytes() == data.images[hits.image_indices[0]].tobytes()
+    assert hits.captions[0] == data.captions[data.captions_of_image[hits.image_indices[0]][0]]
+
+
+def test_a_picture_finds_captions_or_pictures_and_a_sentence_sentences(finished, data, tmp_path):
+    hits = finished.search(data.images[7], k=3, data=data)
+    places = [data.caption_ids.index(name) for name in hits.ids]
+    assert hits.captions == [data.captions[place] for place in places]
+    assert hits.image_indices == data.image_of_caption[places].tolist()
+    data.images[7].save(tmp_path / "seven.png")
+    assert finished.search(tmp_path / "seven.png", k=3, data=data).ids == hits.ids
+    alike = finished.search(data.images[7], k=3, data=data, of="images")
+    assert alike.of == "images" and alike.scores[0] == pytest.approx(1.0, abs=1e-5) and "picture-7" in alike.ids
+    assert finished.search(data.captions[9], k=1, data=data, of="captions").scores[0] == pytest.approx(1.0, abs=1e-5)
+
+
+def test_more_than_there_are_is_all_and_wrong_queries_are_refused(finished, data):
+    assert len(finished.search("red", k=10**6, data=data)) == len(data)
+    for query, options, word in ((" ", {}, "empty"), ("red", {"of": "words"}, "'words'"), ("red", {"k": 0}, "k must")):
+        refused(word, finished.search, query, data=data, **options)
+
+
+def copy_of(data, **changes) -> CaptionSet:
+    names = ["name", "images", "image_ids", "captions", "caption_ids", "image_of_caption", "splits", "regions"]
+    return CaptionSet(**{name: getattr(data, name) for name in names} | changes)
+
+
+def test_other_pictures_or_features_of_the_same_ids_and_captions_are_searched_anew(finished, data, tmp_path):
+    """Issue 44, entry 2: the index belongs to the content of the data."""
+    first = finished.search("a red field on the left", data=data)
+    other = copy_of(data, images=[picture.rotate(180) for picture in data.images])
+    hits = finished.search("a red field on the left", data=other)
+    assert hits.places == Index(finished.model, other).search("a red field on the left").places != first.places
+    noisy = small_world(regions=2)
+    changed = copy_of(noisy, regions=type(noisy.regions)([*noisy.regions[1:], noisy.regions[0]]))
+    assert noisy.fingerprint != changed.fingerprint
+
+
+def test_few_indices_are_kept(finished, data):
+    """Issue 44, entry 31: searches of many data sets do not fill the memory."""
+    parts = [data.select(range(start, start + 4)) for start in range(2 * MOST_INDICES)]
+    references = [weakref.ref(part) for part in parts]
+    for part in parts:
+        finished.search("red", data=part)
+    del part, parts
+    gc.collect()
+    assert sum(reference() is not None for reference in references) <= MOST_INDICES
+
+
+HOSTILE = '<script>alert("x")</script>\x1b[31m'
+
+
+@pytest.mark.filterwarnings("ignore::itmlab.models.base.CutCaptions")
+def test_hostile_captions_are_shown_as_text(finished, data):
+    picture = Image.new("RGB", (300, 20))
+    hostile = CaptionSet(name="hostile", images=[picture], image_ids=["<b>id</b>"], captions=[HOSTILE],
+                         caption_ids=["0"], image_of_caption=[0], splits={})  # fmt: skip
+    hits = finished.search(HOSTILE, data=hostile)
+    page, text = hits._repr_html_(), repr(hits)
+    assert "<script" not in page and "&lt;script&gt;" in page and "<b>id" not in page
+    assert "\x1b" not in text and text.count("\n") == 1
+    assert page.count("data:image/jpeg;base64,") == 1 and 'width="128"' in page
+    assert finished.search(data.images[0], data=hostile)._repr_html_().count("data:image/jpeg") == 1  # the query
+
+
+def test_an_image_without_captions_is_found_without_one(finished, data):
+    """Issue 44, entry 21."""
+    bare = copy_of(data, captions=data.captions[:2], caption_ids=["0", "1"], image_of_caption=[0, 0])
+    hits = finished.search("red", k=48, data=bare)
+    assert sorted(hits.captions) == [""] * 47 + [data.captions[0]] and "picture-40" in repr(hits)

@@ -24,7 +24,7 @@ class Process:
 
 def test_a_batch_is_shared_without_rest_and_in_order():
     shares = [rank_slice(12, Process(index, 3)) for index in range(3)]
-    assert [list(range(12))[own] for own in shares] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]
+    assert [list(range(12))[share] for share in shares] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]
     with pytest.raises(ItmlabError, match="10 pairs cannot be split evenly over 4 processes"):
         rank_slice(10, Process(0, 4))
 
@@ -47,12 +47,12 @@ def launch(name, directory):
 def test_two_processes_take_the_same_negatives_and_reach_the_same_weights(name, data, tmp_path):
     done = launch(name, tmp_path / "two")
     assert done.returncode == 0, done.stderr[-3000:]
-    one = train(two_processes.RECIPES[name], data, tmp_path / "one", progress=False)
+    run = train(two_processes.RECIPES[name], data, tmp_path / "one", progress=False)
     records = [
         [json.loads(line) for line in (tmp_path / name / "history.jsonl").read_text().splitlines()]
         for name in ("one", "two")
     ]
-    assert len(records[0]) == len(records[1]) == len(one.history)
+    assert len(records[0]) == len(records[1]) == len(run.history)
     for alone, together in zip(*records, strict=True):
         assert alone["loss"] == pytest.approx(together["loss"], abs=1e-5)
         assert alone.get("losses", {}) == pytest.approx(together.get("losses", {}), abs=1e-4)

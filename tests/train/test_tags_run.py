@@ -1,20 +1,13 @@
-"""A cross-encoder's run from outside: it learns, records, stops at what is not finite, begins from others, is asked."""
-
-import copy
+"""A cross-encoder's run: it learns, records its losses, and begins from other runs."""
 
 import pytest
 import torch
 
-import itmlab
-from itmlab.errors import ItmlabError
-from itmlab.models import CrossEncoder, CrossEncoderConfig, OscarDualEncoderConfig
-from itmlab.scenes import load
+from itmlab.models import CrossEncoder
 from itmlab.train import checkpoint
 from itmlab.train.loop import train
 from itmlab.train.named import FROM_SCRATCH
-from itmlab.train.run import Run
-from itmlab.train.scores import similarity
-from tests.train.test_loop import spoil
+from tests.refusals import refused
 from tests.train.towers import tower
 
 SCRATCH = {f"tags__{name}": value for name, value in FROM_SCRATCH.items()}
@@ -32,9 +25,9 @@ def test_it_learns(data, tmp_path):
     learnt = train(recipe, data, tmp_path / "run", progress=False)
     steps = [record["losses"] for record in learnt.history if record["kind"] == "step"]
     assert len(steps) == 8 and learnt.finished
-    assert ["retrieved" in one for one in steps] == [False] + [True] * 7, "matching begins after a fifth of them"
+    assert ["retrieved" in losses for losses in steps] == [False] + [True] * 7, "matching begins after a fifth of them"
     for name in ("alignment", "masked_language"):
-        assert sum(one[name] for one in steps[-2:]) < 0.7 * sum(one[name] for one in steps[:2]), name
+        assert sum(step[name] for step in steps[-2:]) < 0.7 * sum(step[name] for step in steps[:2]), name
 
 
 def test_the_record_names_losses_and_counts_difficulties(data, tmp_path):
@@ -54,37 +47,6 @@ def test_a_run_of_steps_ends_in_the_middle_of_an_epoch_with_an_evaluation(run):
     assert all("rsum" in record for record in run.epochs) and run.finished
 
 
-@pytest.mark.parametrize(("validation", "kept"), [(0, "last"), (4, "best")])
-def test_what_is_not_looked_at_keeps_the_last_weights(validation, kept, data, tmp_path):
-    trained = train(tower(data__validation=validation, data__steps=15), data, tmp_path / "run", progress=False)
-    if kept == "last":
-        assert not any("rsum" in record for record in trained.epochs)
-        longer = train(tower(data__validation=0, data__steps=15), data, tmp_path / "again", progress=False)
-        weights = [one.model.state_dict() for one in (trained, longer)]
-        assert all(value.equal(weights[1][name]) for name, value in weights[0].items())
-    else:
-        best = max(record["rsum"] for record in trained.epochs)
-        looked_at = data.split("val").select(range(4))
-        assert trained.evaluate(looked_at, split=None, ks=(1,))["rsum"] == pytest.approx(best)
-
-
-@pytest.mark.parametrize("drawn", [5, 2])  # mined, where what has no score is kept last; and taken as drawn
-def test_a_picture_that_is_not_finite_is_named_wherever_it_comes_in(drawn, data, tmp_path, monkeypatch):
-    spoil(monkeypatch, from_step=0)
-    recipe = tower("uniter", data__steps=40, data__validation=0, tags__candidates=drawn)
-    with pytest.raises(ItmlabError, match=r"images picture-5 —"):
-        train(recipe, data, tmp_path / "run", progress=False)
-
-
-def test_it_begins_from_the_weights_and_the_words_of_another_run(run, data, tmp_path):
-    smaller = tower("tags", start=str(run.directory), model__dropout=0.0, data__steps=1, optimiser__learning_rate=1e-12)
-    begun = train(smaller, data.select(range(20)), tmp_path / "run", progress=False)
-    assert begun.model.tokenizer.get_vocab() == run.model.tokenizer.get_vocab()
-    weights = run.model.state_dict()
-    for name, value in begun.model.state_dict().items():
-        torch.testing.assert_close(value, weights[name], atol=1e-6, rtol=0)
-
-
 def test_it_begins_from_a_shipped_run_by_name_and_from_a_saved_model(run, data, tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoint, "HOME", tmp_path / "shipped")
     run.export(tmp_path / "shipped" / "first", dtype="float32")
@@ -93,74 +55,19 @@ def test_it_begins_from_a_shipped_run_by_name_and_from_a_saved_model(run, data, 
     for start in ("first", str(tmp_path / "model")):
         begun = train(tower(start=start, **steady), data, tmp_path / f"run-{len(start)}", progress=False)
         torch.testing.assert_close(begun.model.heads.wod.weight, run.model.heads.wod.weight, atol=1e-6, rtol=0)
+        assert begun.model.tokenizer.get_vocab() == run.model.tokenizer.get_vocab()
 
 
-def test_a_start_that_is_none_or_does_not_fit_is_one_line(run, data, tmp_path):
-    for start, said in (
-        ("nowhere", "no shipped run and no directory of a saved model"),
-        (str(run.directory), "hidden 16"),
-    ):
-        with pytest.raises(ItmlabError, match=said) as error:
-            train(tower(start=start, model__hidden=24), data, tmp_path / start[-5:], progress=False)
-        assert "\n" not in str(error.value)
+def test_a_start_that_does_not_exist_or_fit_is_refused(run, data, tmp_path):
+    for start, words in (("nowhere", "no shipped run"), (str(run.directory), "hidden 16")):
+        refused(words, train, tower(start=start, model__hidden=24), data, tmp_path / "run", progress=False)
 
 
-def test_a_start_that_changed_is_not_gone_on_with(run, data, tmp_path):
+def test_a_run_does_not_resume_with_a_start_that_changed(run, data, tmp_path):
     run.model.save(tmp_path / "model")
     recipe = tower(start=str(tmp_path / "model"))
     train(recipe, data, tmp_path / "run", max_steps=2, progress=False)
     other = CrossEncoder.load(tmp_path / "model")
     other.heads.wod.bias.data += 1
     other.save(tmp_path / "model")
-    with pytest.raises(ItmlabError, match="start is"):
-        train(recipe, data, tmp_path / "run", progress=False)
-
-
-def test_a_sentence_finds_pictures_and_a_picture_finds_sentences(run, data):
-    hits = run.search("a red field on the left", k=4, data=data)
-    scores = run.model.similarity(
-        run.model.prepare_images(list(data.images)), run.model.prepare_captions(["a red field on the left"])
-    )[:, 0]
-    assert hits.of == "images" and hits.scores == pytest.approx(scores.topk(4).values.tolist(), abs=1e-4)
-    assert [data.image_ids.index(name) for name in hits.ids] == hits.image_indices
-    found = run.search(data.images[7], k=3, data=data)
-    assert found.of == "captions" and len(found) == 3 and found.scores == sorted(found.scores, reverse=True)
-    assert len(run.search("red", k=10**6, data=data)) == len(data)
-
-
-def test_regions_are_looked_at_where_the_model_reads_them(tmp_path, tmp_path_factory):
-    cache = tmp_path_factory.mktemp("scenes")
-    data = load(images=16, cache=cache, regions=True)
-    config = CrossEncoderConfig(visual="regions", region_dimension=192, hidden=16, layers=1, heads=2, intermediate=24,
-                            vocabulary_size=300, maximum_tokens=64, positions=64, dropout=0.0)  # fmt: skip
-    recipe = tower(model=config, data__batch_size=4, data__steps=3, data__validation=1)
-    trained = train(recipe, data, tmp_path / "run", progress=False)
-    assert isinstance(Run(trained.directory).model, CrossEncoder) and trained.finished
-    assert trained.evaluate(data, ks=(1,))["rsum"] >= 0
-    assert trained.search(data.captions[0], k=2, data=data).of == "images"
-    with pytest.raises(ItmlabError, match="reads regions"):
-        trained.search(data.images[0], data=data)
-    with pytest.raises(ItmlabError, match="looks at regions and the data have none"):
-        train(recipe, load(images=16, cache=cache), tmp_path / "other", progress=False)
-
-
-OSCAR = {"form": "oscar", "region_dimension": 192, "hidden": 16, "layers": 1, "heads": 2, "intermediate": 24,
-         "vocabulary_size": 150, "maximum_tokens": 64, "positions": 64, "dropout": 0.0}  # fmt: skip
-
-
-@pytest.mark.parametrize("kind", [CrossEncoderConfig, OscarDualEncoderConfig])
-def test_the_tags_of_regions_are_trained_and_scored_with_unless_left_out(kind, tmp_path, tmp_path_factory):
-    data = load(images=16, cache=tmp_path_factory.mktemp("scenes"), regions=True)
-    bare = copy.copy(data)
-    bare.regions = [one._replace(tags=None) for one in data.regions]
-    short = {"data__batch_size": 4, "data__steps": 2, "data__validation": 0}
-    recipe = (
-        tower("uniter", **short) if kind is CrossEncoderConfig else itmlab.recipe("oscar").replace(**short, start=None)
-    )
-    recipe, runs = recipe.replace(model=kind(**OSCAR, object_tags=True)), []
-    for changes in ({}, {"model__object_tags": False}, {"model__object_tags": False, "start": str(tmp_path / "0")}):
-        run = train(recipe.replace(**changes), data, tmp_path / str(len(runs)), progress=False)
-        runs.append((run, similarity(run.model, data), similarity(run.model, bare)))
-    assert not torch.allclose(*runs[0][1:]) and not torch.allclose(runs[0][1], runs[1][1])
-    for run, found, without in runs[1:]:
-        assert not run.model.config.object_tags and torch.equal(found, without)
+    refused("start is", train, recipe, data, tmp_path / "run", progress=False)

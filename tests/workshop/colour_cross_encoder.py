@@ -1,6 +1,5 @@
 """A cross-encoder that knows one thing, the colour of the square in the picture, and what follows for words."""
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import torch
@@ -25,8 +24,8 @@ class ColourCrossEncoder(CrossEncoder):
 
     def __init__(self, captions: list[str]):
         tokenizer = train_wordpiece(captions, 200)
-        sizes = {"layers": 1, "vocabulary_size": len(tokenizer), "maximum_tokens": 30}
-        super().__init__(replace(CrossEncoderConfig.tiny(), **sizes), tokenizer)
+        sizes = {"hidden": 24, "heads": 3, "layers": 1, "vocabulary_size": len(tokenizer), "maximum_tokens": 30}
+        super().__init__(CrossEncoderConfig(visual="patches", **sizes), tokenizer)
         self.names = torch.tensor([tokenizer.convert_tokens_to_ids(name) for name in NAMES])
         assert tokenizer.unk_token_id not in self.names.tolist()
 

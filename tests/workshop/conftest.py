@@ -65,7 +65,7 @@ def tiny() -> DualEncoder:
 
 @pytest.fixture(scope="session")
 def tiny_clip() -> DualEncoder:
-    config = DualEncoderConfig(image_tower="clip", text_tower="clip", image_layers=2, shortest_edge=96)
+    config = DualEncoderConfig(image_tower="clip", image_layers=2, shortest_edge=96)
     return build_model(config, small_set().captions, seed=0)
 
 

@@ -4,7 +4,7 @@ import torch
 from workshop.analysis.false_negatives import Study
 
 from itmlab.samplers import FalseNegativeEliminating
-from itmlab.samplers.fne import trusted_scores
+from itmlab.samplers.fne import trusted_pairs
 from tests.workshop.small_world import small_set
 
 
@@ -17,5 +17,6 @@ def synthetic_study(count: int = 64) -> Study:
     sampler = FalseNegativeEliminating(minimum_positives=1)
     diagonal = scores[:, ::2]
     sampler.observe(diagonal, torch.eye(count, dtype=torch.bool))
-    matched, hardest = trusted_scores(diagonal, torch.eye(count, dtype=torch.bool))
+    trusted, own, of_sides = trusted_pairs(diagonal, torch.eye(count, dtype=torch.bool))
+    matched, hardest = own[trusted], of_sides[:, trusted]
     return Study(data, scores, positives, truth, sampler, matched.numpy(), hardest.flatten().numpy())

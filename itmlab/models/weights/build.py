@@ -11,19 +11,21 @@ import torch
 
 from ...components import parameters
 from ...errors import ItmlabError
+from ...session import usual_defaults
 from ...storage import fetched, read_json
-from ...text.tokens import cleaned, train_wordpiece
-from ..base import Model, listed, model_class
+from ...text.tokenizer_files import read_tokenizer_file
+from ...text.tokens import VOCABULARY_FILE, cleaned, train_wordpiece
+from ..base import Model, listed, model_class, outlined
 from ..config import CLIP_MEAN, CLIP_STD, DualEncoderConfig, ModelConfig
 from ..dual_encoder import SIZES, ClipTowers, DualEncoder, ViTBertTowers
 from .word_vectors import begin_with_word_vectors, word_vocabulary
 
 if TYPE_CHECKING:
-    from transformers import BertModel, CLIPModel, PreTrainedModel, PreTrainedTokenizerFast, ViTModel
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
     Vocabulary = Iterable[str] | PreTrainedTokenizerFast | None
 
-# Families whose weights are known to need one activation, whatever a copied configuration file says.
+# Families whose weights need one activation, whatever a copied configuration file says.
 FAMILY_ACTIVATION = {"openai/clip-": "quick_gelu", "laion/CLIP-": "gelu"}
 PROVENANCE = ("transformers_version", "model_type", "architectures", "dtype", "torch_dtype", "_name_or_path")
 VIT_PICTURES = {"size": {"height": 224}, "resample": 2, "image_mean": [0.5] * 3, "image_std": [0.5] * 3}
@@ -37,20 +39,22 @@ CLIP_PICTURES = {
 RESAMPLING = {1: "lanczos", 2: "bilinear", 3: "bicubic"}  # Pillow's numbers in preprocessor_config.json
 
 
+@usual_defaults()
 def build_model(
     config: ModelConfig, captions: "Vocabulary" = None, *, seed: int | None = None, encoder: str | None = None
 ) -> Model:
     """Build a model with fresh or pretrained weights, in training mode.
 
     Args:
-        config: its configuration; the model's own `config` has the sizes that were really used.
+        config: its configuration; the model's own `config` has the sizes that are used in the end.
         captions: the texts from which a vocabulary of at most `config.vocabulary_size` pieces is made, or a tokeniser;
             not needed for a pretrained text tower, which brings its own.
-        seed: of the fresh weights; torch's global generator makes them if there is none.
+        seed: of the fresh weights; without a seed torch's global generator makes them.
         encoder: the import path of your own model class.
 
     Raises:
-        ItmlabError: there is nothing to make a vocabulary from, or a checkpoint cannot be used.
+        ItmlabError: there is nothing to make a vocabulary from, the weights need more memory than the machine has, or a
+            checkpoint cannot be used.
 
     >>> model = build_model(DualEncoderConfig.tiny(), ["a dog runs", "a cat sleeps"] * 2, seed=0)
     >>> model.encode_captions(model.prepare_captions(["a cat"])).pooled.shape
@@ -60,24 +64,31 @@ def build_model(
     with torch.random.fork_rng(enabled=seed is not None):
         if seed is not None:
             torch.manual_seed(seed)
-        if kind is DualEncoder:
-            return _dual_encoder(config, captions)
+        if kind is DualEncoder and (config.image_pretrained or config.text_pretrained):
+            return _pretrained_dual_encoder(config, captions)
         tokenizer = _vocabulary(config, captions)
-        model = kind(replace(config, vocabulary_size=len(tokenizer)), tokenizer).train()
+        config = replace(config, vocabulary_size=len(tokenizer))
+        outlined(lambda: kind(config, tokenizer))
+        model = kind(config, tokenizer).train()
     if getattr(config, "word_vectors", None):
-        for embedding in model.word_embeddings():
-            begin_with_word_vectors(embedding, tokenizer)
+        begin_with_word_vectors(model.captions.embedding, tokenizer)
     return model
 
 
+@usual_defaults()
 def build_from(saved: Model, config: ModelConfig, encoder: str | None = None) -> Model:
     """Build the model of `config` with the weights of a saved one, in training mode.
 
-    The transformer of a model that reads both sides together may become one that reads them apart, and the reverse,
-    with fresh heads; a matcher above it may be fresh.
+    A transformer that reads both sides together may become one that reads them separately, and the reverse, with fresh
+    heads; a matcher above it may be fresh.
+
+    Args:
+        saved: the saved model.
+        config: the configuration of the new model.
+        encoder: the import path of your own model class.
 
     Raises:
-        ItmlabError: the saved model has another configuration; the first field that differs is named.
+        ItmlabError: the saved model has another configuration; the message names the first field that differs.
     """
     saved = model_class(config, encoder).converted(saved)
     matcher = ("matcher", "similarity_dimension") if getattr(saved, "matcher", True) is None else ()
@@ -85,29 +96,13 @@ def build_from(saved: Model, config: ModelConfig, encoder: str | None = None) ->
     wanted, present = parameters(config), parameters(saved.config)
     for name, value in wanted.items():
         if name not in (*free, "vocabulary_size") and value != present[name]:
-            what = f"start has {name} {present[name]!r} and the recipe's model {value!r}"
+            message = f"start has {name} {present[name]!r} and the recipe's model {value!r}"
             remedy = "start from a model of the same configuration, or change model of the recipe"
-            raise ItmlabError(what, remedy=remedy)
+            raise ItmlabError(message, remedy=remedy)
     config = replace(saved.config, **{name: wanted[name] for name in free if name in wanted})
     model = build_model(config, saved.tokenizer, encoder=encoder)
     model.load_state_dict(model.state_dict() | saved.state_dict())
     return model
-
-
-def _dual_encoder(config: DualEncoderConfig, captions: "Vocabulary") -> DualEncoder:
-    clip = image = text = tokenizer = None
-    if config.image_tower == "clip" and config.image_pretrained is not None:
-        config, clip, tokenizer = pretrained_clip(config)
-    elif config.image_pretrained is not None:
-        config, image = pretrained_vit(config)
-    if config.image_tower == "vit" and config.text_pretrained is not None:
-        config, text, tokenizer = pretrained_bert(config)
-    if tokenizer is None:
-        tokenizer = _vocabulary(config, captions)
-        config = replace(config, vocabulary_size=len(tokenizer))
-    is_clip = config.image_tower == "clip"
-    towers = ClipTowers(config, tokenizer, clip) if is_clip else ViTBertTowers(config, image, text)
-    return DualEncoder(config, tokenizer, towers).train()
 
 
 def _vocabulary(config: ModelConfig, source: "Vocabulary") -> "PreTrainedTokenizerFast":
@@ -120,36 +115,33 @@ def _vocabulary(config: ModelConfig, source: "Vocabulary") -> "PreTrainedTokeniz
     if getattr(config, "word_vectors", None):
         return word_vocabulary(source, config.vocabulary_size)
     words = getattr(config, "maximum_words", None)
-    read = source if words is None else [cleaned(caption, words) for caption in source]
-    return train_wordpiece(read, config.vocabulary_size)
+    captions = source if words is None else [cleaned(caption, words) for caption in source]
+    return train_wordpiece(captions, config.vocabulary_size)
 
 
-def pretrained_vit(config: DualEncoderConfig) -> "tuple[DualEncoderConfig, ViTModel]":
-    """The ViT named by `image_pretrained`, and the configuration with its sizes."""
-    from transformers import ViTModel
+def _pretrained_dual_encoder(config: DualEncoderConfig, captions: "Vocabulary") -> DualEncoder:
+    """A dual encoder with towers from checkpoints, whose sizes its configuration takes over."""
+    from transformers import BertModel, CLIPModel, ViTModel
 
-    tower = _pretrained(ViTModel, "vit", config.image_pretrained, config, add_pooling_layer=False)
-    return replace(config, **_image(config, tower.config, VIT_PICTURES), image_settings=_known(tower.config)), tower
-
-
-def pretrained_bert(config: DualEncoderConfig) -> "tuple[DualEncoderConfig, BertModel, PreTrainedTokenizerFast]":
-    """The BERT named by `text_pretrained` with its tokeniser, and the configuration with its sizes."""
-    from transformers import BertModel
-
-    tower = _pretrained(BertModel, "bert", config.text_pretrained, config, add_pooling_layer=False)
-    tokenizer = _tokenizer(config.text_pretrained)
-    return replace(config, **_text(config, tower.config), text_settings=_known(tower.config)), tower, tokenizer
-
-
-def pretrained_clip(config: DualEncoderConfig) -> "tuple[DualEncoderConfig, CLIPModel, PreTrainedTokenizerFast]":
-    """The CLIP named by both `…_pretrained` with its tokeniser, and the configuration with its sizes."""
-    from transformers import CLIPModel
-
-    model = _pretrained(CLIPModel, "clip", config.image_pretrained, config)
-    image, text = model.config.vision_config, model.config.text_config
-    sizes = _image(config, image, CLIP_PICTURES) | _text(config, text) | {"dimension": model.config.projection_dim}
-    config = replace(config, **sizes, image_settings=_known(image), text_settings=_known(text))
-    return config, model, _tokenizer(config.image_pretrained)
+    image_name, text_name = config.image_pretrained, config.text_pretrained
+    if config.image_tower == "clip":
+        clip = _pretrained(CLIPModel, "clip", image_name, config)
+        image, text = clip.config.vision_config, clip.config.text_config
+        fields = _image_fields(config, image, CLIP_PICTURES) | _text_fields(config, text)
+        config = replace(config, **fields, dimension=clip.config.projection_dim)
+        tokenizer = _tokenizer(image_name)
+        return DualEncoder(config, tokenizer, ClipTowers(config, tokenizer, clip)).train()
+    image_tower = text_tower = None
+    if image_name is not None:
+        image_tower = _pretrained(ViTModel, "vit", image_name, config, add_pooling_layer=False)
+        config = replace(config, **_image_fields(config, image_tower.config, VIT_PICTURES))
+    if text_name is not None:
+        text_tower = _pretrained(BertModel, "bert", text_name, config, add_pooling_layer=False)
+        config, tokenizer = replace(config, **_text_fields(config, text_tower.config)), _tokenizer(text_name)
+    else:
+        tokenizer = _vocabulary(config, captions)
+        config = replace(config, vocabulary_size=len(tokenizer))
+    return DualEncoder(config, tokenizer, ViTBertTowers(config, image_tower, text_tower)).train()
 
 
 def _pretrained(
@@ -165,55 +157,58 @@ def _pretrained(
     _check_activation(config, name, {tower.hidden_act for tower in towers})
     options |= {"use_safetensors": True, "trust_remote_code": False, "output_loading_info": True}
     model, report = fetched(name, lambda: kind.from_pretrained(name, **options))
-    lacking = sorted(report["missing_keys"])
-    if lacking:  # transformers would fill them with noise and a warning
-        what = f"the checkpoint lacks {listed(lacking, most=4)}"
-        raise ItmlabError(what, where=name, remedy=f"use a checkpoint that {kind.__name__} was saved to")
+    if missing := sorted(report["missing_keys"]):  # transformers would fill them with noise and a warning
+        message = f"the checkpoint lacks {listed(missing, most=4)}"
+        raise ItmlabError(message, where=name, remedy=f"use a checkpoint that {kind.__name__} was saved to")
     return model.float()
 
 
 def _check_activation(config: DualEncoderConfig, name: str, stated: set[str]) -> None:
     """Refuse GELU where QuickGELU belongs and the reverse: nothing fails, only every feature is slightly wrong."""
-    known = next((act for family, act in FAMILY_ACTIVATION.items() if family in name.replace("\\", "/")), None)
-    for source, needed in (("the caller asks for", config.activation), ("this family was trained with", known)):
+    of_family = next((act for family, act in FAMILY_ACTIVATION.items() if family in name.replace("\\", "/")), None)
+    for source, needed in (("the caller asks for", config.activation), ("this family was trained with", of_family)):
         if needed is not None and stated != {needed}:
-            what = f"{source} {needed} but the checkpoint says {' and '.join(sorted(stated))}"
-            raise ItmlabError(what, where=name, remedy="use the activation that the weights were trained with")
+            message = f"{source} {needed} but the checkpoint says {' and '.join(sorted(stated))}"
+            raise ItmlabError(message, where=name, remedy="use the activation that the weights were trained with")
     if len(stated) > 1:
         raise ItmlabError(f"the towers disagree on their activation: {' and '.join(sorted(stated))}", where=name)
 
 
 def _tokenizer(name: str) -> "PreTrainedTokenizerFast":
     from transformers import AutoTokenizer
+    from transformers.utils import cached_file
 
+    path = fetched(name, lambda: cached_file(name, VOCABULARY_FILE, _raise_exceptions_for_missing_entries=False))
+    if path is not None:
+        read_tokenizer_file(path)
     return fetched(name, lambda: AutoTokenizer.from_pretrained(name, trust_remote_code=False, use_fast=True))
 
 
-def _known(settings: Any) -> dict[str, Any]:
-    """A `transformers` configuration as JSON values that its own class takes back."""
-    return {name: value for name, value in settings.to_diff_dict().items() if name not in PROVENANCE}
+def _settings(tower: Any) -> dict[str, Any]:
+    """A `transformers` configuration as JSON values that its own class reads back."""
+    return {name: value for name, value in tower.to_diff_dict().items() if name not in PROVENANCE}
 
 
-def _text(config: DualEncoderConfig, known: Any) -> dict[str, Any]:
-    """Our settings of a published text tower."""
-    longest = min(config.maximum_tokens, known.max_position_embeddings)
-    sizes = {f"text_{ours}": getattr(known, theirs) for ours, theirs in SIZES.items()}
-    return sizes | {"vocabulary_size": known.vocab_size, "maximum_tokens": longest}
+def _text_fields(config: DualEncoderConfig, tower: Any) -> dict[str, Any]:
+    """The fields of our configuration for a published text tower."""
+    longest = min(config.maximum_tokens, tower.max_position_embeddings)
+    sizes = {f"text_{ours}": getattr(tower, name) for ours, name in SIZES.items()}
+    return sizes | {"vocabulary_size": tower.vocab_size, "maximum_tokens": longest, "text_settings": _settings(tower)}
 
 
-def _image(config: DualEncoderConfig, known: Any, usual: dict[str, Any]) -> dict[str, Any]:
-    """Our settings of a published image tower, pictures prepared by its preprocessor_config.json where it has one."""
+def _image_fields(config: DualEncoderConfig, tower: Any, usual: dict[str, Any]) -> dict[str, Any]:
+    """The fields for a published image tower, with the preparation of its preprocessor_config.json or the usual one."""
     from transformers.utils import cached_file
 
-    sizes = {f"image_{ours}": getattr(known, theirs) for ours, theirs in SIZES.items()}
-    sizes |= {"image_size": known.image_size, "patch_size": known.patch_size}
+    sizes = {f"image_{ours}": getattr(tower, name) for ours, name in SIZES.items()}
+    sizes |= {"image_size": tower.image_size, "patch_size": tower.patch_size, "image_settings": _settings(tower)}
     if config.preparation == "given":
         return sizes
     name, file = config.image_pretrained, "preprocessor_config.json"
     path = fetched(name, lambda: cached_file(name, file, _raise_exceptions_for_missing_entries=False))
     stated = usual | (read_json(path) if path else {})
     if not path and "shortest_edge" in stated["size"]:
-        stated["size"] = {"shortest_edge": known.image_size}
+        stated["size"] = {"shortest_edge": tower.image_size}
     size = stated["size"] if isinstance(stated["size"], dict) else {"shortest_edge": stated["size"]}
     if not stated.get("do_center_crop") and "height" not in size:
         size = {"height": size["shortest_edge"]}  # old files give one number for a square

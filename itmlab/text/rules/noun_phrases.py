@@ -36,12 +36,15 @@ class Phrases:
         self.words, self.lexicon = words, lexicon
         self.entities: dict[int, Entity] = {}
         self.stands_for: dict[int, int] = {}  # "group" in "group of people" → the word "people"
+        # a noun that frames another → the relation, the word that stands in it, and its tokens
+        self.frames: dict[int, tuple[str, int, Span]] = {}
         self.used: set[int] = set()
         self.spoken_for: set[int] = set()  # words that the word behind them has taken in
         for number in range(len(words) - 1, -1, -1):
             if number not in self.used and self._is_head(number):
                 self._read(number)
-        resolve_partitives(words, self.entities, self.stands_for, lexicon)
+        for number in list(self.entities):
+            self._resolve_frame(number)
 
     def find(self, number: int) -> int:
         """The head word of the entity that a word stands for, -1 for none."""
@@ -193,28 +196,41 @@ class Phrases:
             elif word.text in WORDS["plural_words"] and entity.plural:
                 entity.count = None
 
+    def _resolve_frame(self, number: int) -> None:
+        """Read a noun that frames, gathers or measures another one: "a blurry photo of a dog", "a group of people".
 
-def resolve_partitives(
-    words: list[Word], entities: dict[int, Entity], stands_for: dict[int, int], lexicon: Lexicon
-) -> None:
-    """Put what a partitive speaks of in its place, among the entities and in the tree, and note it in `stands_for`."""
-    for number, entity in list(entities.items()):
-        kind = lexicon.of.get(entity.name, "transparent" if entity.name in WORDS["partitive_nouns"] else "")
-        behind = [at for at in words[number].children if at > number and at in entities and words[at].preposition]
-        inner = next((at for at in behind if words[at].preposition.name == "of"), -1)
-        if inner < 0 or not kind.startswith("transparent"):
-            continue
-        content = entities[inner]
-        content.attributes = [*entity.attributes, *content.attributes]
+        A bare one stands for the other noun. With an adjective, a number or an owner it keeps these to itself and
+        stays an entity; `frames` says how it goes with the other noun.
+        """
+        entity, noun = self.entities[number], self.entities[number].name.rpartition(" ")[2]
+        behind = [at for at in self.words[number].children if at > number and at in self.entities]
+        inner = next(
+            (at for at in behind if self.words[at].preposition and self.words[at].preposition.name == "of"), -1
+        )
+        is_bare_by_table = entity.name in WORDS["partitive_nouns"] | WORDS["views"]
+        kind = self.lexicon.of.get(entity.name, "transparent" if is_bare_by_table else "")
+        is_picture, is_gathering = noun in WORDS["pictures"], noun in WORDS["gatherings"]
+        if inner < 0 or not (is_picture or kind.startswith("transparent")):
+            return
+        content, is_root = self.entities[inner], self.words[number].head < 0
+        if noun in WORDS["portions"]:
+            content.attributes = [*entity.attributes, *content.attributes]
+        if content.owner < 0 and noun in WORDS["gatherings"] | WORDS["portions"] | WORDS["amounts"]:
+            content.owner, entity.owner = entity.owner, -1
+        is_own = bool(entity.attributes) or (entity.count or 0) > 1 or entity.owner >= 0
+        is_own = is_own or (is_picture and not (is_root and kind))
+        if is_own and noun not in WORDS["portions"] | WORDS["amounts"]:
+            relation = "in" if is_picture or is_gathering else "have"
+            self.frames[number] = relation, inner, self.words[inner].preposition.span
+        else:
+            del self.entities[number]
         if kind == "transparent attribute":
             content.attributes.insert(0, ("group of" if entity.name == "group" else entity.name, entity.span))
         if content.plural and content.count is None and entity.name in WORDS["pairs"] and not entity.plural:
             content.count = None if content.name in WORDS["worn_in_pairs"] else 2
-        if content.owner < 0:
-            content.owner = entity.owner
-        del entities[number]
-        stands_for[number] = inner
-        _replace(words, number, inner)
+        if number not in self.frames or is_gathering or (is_picture and is_root):
+            self.stands_for[number] = inner
+            _replace(self.words, number, inner)
 
 
 def _replace(words: list[Word], outer: int, inner: int) -> None:

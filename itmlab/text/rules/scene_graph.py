@@ -40,7 +40,9 @@ def scene_graph(doc: "Doc", lexicon: Lexicon | None = None) -> SceneGraph:
     ).links  # and what prepositions and possessives do
     # An object that the table renames to nothing ("front") is left out with its attributes and relations.
     entities = {
-        at: entity for at, entity in sorted(phrases.entities.items()) if lexicon.objects.get(entity.name, entity.name)
+        at: entity
+        for at, entity in sorted(phrases.entities.items())
+        if at in phrases.frames or lexicon.objects.get(entity.name, entity.name)
     }
     order = {number: at for at, number in enumerate(entities)}
     objects = [_object(entity, lexicon) for entity in entities.values()]
@@ -65,7 +67,7 @@ def _object(entity: Entity, lexicon: Lexicon) -> SceneObject:
     renamed = [(lexicon.attributes.get(name, name), span) for name, span in entity.attributes]
     attributes = tuple(Attribute(name, span) for name, span in renamed if name)
     return SceneObject(
-        lexicon.objects.get(entity.name, entity.name), attributes, entity.count, entity.plural, entity.span
+        lexicon.objects.get(entity.name) or entity.name, attributes, entity.count, entity.plural, entity.span
     )
 
 
@@ -93,6 +95,9 @@ class PrepositionalAttachments:
         for number, word in enumerate(words):
             if word.preposition is not None and word.text in ("it", "them"):
                 self._pronoun(number, word.preposition)
+        for number, (relation, inner, span) in phrases.frames.items():
+            framed = [entity for entity in subjects.together(inner) if entity not in phrases.frames]
+            self._say(framed, relation, [number], span)
         self._owners()
 
     def _noun(self, number: int, preposition: Preposition) -> None:
@@ -116,6 +121,8 @@ class PrepositionalAttachments:
         if self.subjects.is_verb(governor):
             if joined:
                 self._say(self.subjects.of(governor), preposition.name, entities, span)
+        elif preposition.name == "of" and governor in self.phrases.frames:
+            pass  # said already
         elif preposition.name == "of":
             self._of(self.subjects.referents(governor), entities, span)
         else:
@@ -137,10 +144,8 @@ class PrepositionalAttachments:
     def _of(self, parts: list[int], wholes: list[int], span: Span) -> None:
         """ "leg of the man": the man has a leg; what else "of" may mean is known noun by noun."""
         for part, owner in itertools.product(parts, wholes):
-            how = self.lexicon.of.get(self.phrases.entities[part].name, "have")
-            if how == "have":
-                self._say([owner], "have", [part], span)
-            elif how.startswith("<"):
+            how = self.lexicon.of.get(self.phrases.entities[part].name, "<have")
+            if how.startswith("<"):
                 self._say([owner], how[1:], [part], span)
             elif not how.startswith("transparent"):
                 self._say([part], how, [owner], span)

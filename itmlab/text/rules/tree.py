@@ -53,7 +53,7 @@ def read(doc: "Doc", lexicon: Lexicon) -> list[Word]:
     """The words of a parsed caption in one form; a caption without a parse gives words that are attached to nothing."""
     heads = [-1 if token.head.i == token.i else token.head.i for token in doc]
     tree = [Node(token.lower_, token.pos_, token.dep_, head) for token, head in zip(doc, heads, strict=True)]
-    repair(tree, lexicon)
+    repair(tree)
     texts = [node.text for node in tree]
     # a block is what becomes one word: a preposition of several words, words joined by hyphens, a known name
     blocks = _blocks(texts, [bool(token.whitespace_) for token in doc], lexicon)
@@ -66,8 +66,9 @@ def read(doc: "Doc", lexicon: Lexicon) -> list[Word]:
         text, pos, label = texts[start], token.pos, token.label
         if end > start + 1:
             text = "".join(texts[start:end]) if "-" in texts[start:end] else " ".join(texts[start:end])
+            text = "close-up" if text == "close up" else text
             if not name:
-                pos = "NOUN" if " " in text else pos
+                pos = "NOUN" if " " in text or text == "close-up" else pos
         marked = label == "case" and pos != "PART" and "'" not in text
         if name:
             units[number], pos, text = Preposition(name, start, end), "ADP", name
@@ -78,8 +79,6 @@ def read(doc: "Doc", lexicon: Lexicon) -> list[Word]:
         label = label if label in WORDS["kept_labels"] else label.partition(":")[0]
         words.append(Word(start, end, text, pos, label, -1 if head == number else head))
     _attach_prepositions(words, units, outside)
-    _link(words)  # only now: what attaches words elsewhere afterwards keeps the children up to date itself
-    _lift_predicates(words)
     _break_cycles(words)
     _link(words)
     return words
@@ -96,11 +95,18 @@ def _blocks(texts: Sequence[str], spaced: Sequence[bool], lexicon: Lexicon) -> l
         end = at + 1
         while end + 1 < len(texts) and texts[end] == "-" and not spaced[end - 1] and not spaced[end]:
             end += 2
-        if end == at + 1 and end < len(texts) and f"{texts[at]} {noun_lemma(texts[end])}" in lexicon.names:
-            end += 1
+        if end == at + 1 and end < len(texts):
+            is_name = f"{texts[at]} {noun_lemma(texts[end])}" in lexicon.names
+            end += is_name or _is_close_up(texts, at)
         blocks.append((at, end, ""))
         at = end
     return blocks
+
+
+def _is_close_up(texts: Sequence[str], at: int) -> bool:
+    """Whether "close up" is a noun, as in "a close up of a dog" and "a close up view"."""
+    after = noun_lemma(texts[at + 2]) if at + 2 < len(texts) else ""
+    return list(texts[at : at + 2]) == ["close", "up"] and (after == "of" or after in WORDS["pictures"])
 
 
 def _attach_prepositions(words: list[Word], units: dict[int, Preposition], outside: dict[int, list[int]]) -> None:
@@ -120,11 +126,10 @@ def _attach_prepositions(words: list[Word], units: dict[int, Preposition], outsi
         if complement < 0 and number in outside:
             complement = next((head for head in outside[number] if head > number), -1)
             if complement < 0:
-                complement = next((child for child in below if words[child].pos in NOUNS), _noun_after(words, number))
+                complement = next((child for child in below if words[child].pos in NOUNS), -1)
         if complement < 0:
             continue  # a particle, or a preposition left behind ("the sofa he sits on")
         attached_to_noun = word.head == complement
-        complement = _noun_of(words, complement)
         noun = words[complement]
         if noun.preposition is not None:
             if noun.preposition.end == unit.start or unit.end == noun.preposition.start:  # "from behind"
@@ -145,55 +150,6 @@ def _attach_prepositions(words: list[Word], units: dict[int, Preposition], outsi
             if child != complement:
                 words[child].head = complement
         word.head, word.label = complement, "case"
-
-
-def _noun_of(words: list[Word], complement: int) -> int:
-    """The noun that a preposition goes with, where the tree has it with an adjective before the noun."""
-    for _ in range(4):
-        word = words[complement]
-        if word.pos in NOUNS or complement + 1 >= len(words):
-            return complement
-        noun = words[complement + 1]
-        if word.label in WORDS["inside_labels"] and word.head > complement:
-            complement = word.head
-        elif word.pos in ("ADJ", "VERB") and noun.pos in NOUNS and noun.head in (word.head, complement):
-            noun.head, noun.label = word.head, word.label
-            word.head, word.label = complement + 1, "amod"
-            complement += 1
-        else:
-            return complement
-    return complement
-
-
-def _noun_after(words: list[Word], number: int) -> int:
-    """The head of the noun phrase that begins behind a word."""
-    at = number + 1
-    if at >= len(words) or words[at].pos not in ("DET", "ADJ", "NOUN", "PROPN", "NUM", "PRON"):
-        return -1
-    while words[at].head > at and words[at].label in WORDS["inside_labels"]:
-        at = words[at].head
-    return at
-
-
-def _lift_predicates(words: list[Word]) -> None:
-    """Where "be" is the head, make what it links the head and "be" its copula, as Universal Dependencies do."""
-    for number, word in enumerate(words):
-        if word.verb != "be" or word.label in ("cop", "aux", "aux:pass"):
-            continue
-        linked = [child for child in word.children if words[child].label == "xcomp" and words[child].pos != "VERB"]
-        if any(words[child].label == "expl" for child in word.children):
-            for child in linked[:1]:
-                words[child].label = "nsubj"
-            continue
-        subjects = [child for child in word.children if words[child].label in ("nsubj", "nsubj:pass")]
-        if not linked and subjects:
-            linked = [c for c in word.children if words[c].preposition is not None and c > subjects[0]]
-        if not linked:
-            continue
-        for child in [child for child in word.children if child != linked[0]]:
-            attach(words, child, linked[0], words[child].label)
-        attach(words, linked[0], word.head, word.label)
-        attach(words, number, linked[0], "cop")
 
 
 def _break_cycles(words: list[Word]) -> None:

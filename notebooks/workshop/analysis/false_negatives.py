@@ -21,7 +21,7 @@ from itmlab.errors import ItmlabError
 from itmlab.metrics.statistics import share
 from itmlab.models.encoded import evaluating
 from itmlab.samplers import FalseNegativeEliminating, Sampler, Statistics, posterior, sampling_weights
-from itmlab.samplers.fne import trusted_scores
+from itmlab.samplers.fne import trusted_pairs
 from itmlab.train.scores import similarity
 
 from .scoring import Direction, model_of
@@ -131,9 +131,9 @@ def study(
         block = scores[images][:, caption_of[images]]
         same = torch.eye(len(images), dtype=torch.bool)
         sampler.observe(block, same)
-        positives, hardest = trusted_scores(block, same)  # of pairs that are the best of row and column
-        matched.append(positives)
-        mismatched.append(hardest.flatten() if statistics == "hardest" else block[~same])
+        trusted, own, of_sides = trusted_pairs(block, same)  # of pairs that are the best of row and column
+        matched.append(own[trusted])
+        mismatched.append(of_sides[:, trusted].flatten() if statistics == "hardest" else block[~same])
     if not sampler.ready:
         raise ItmlabError(
             "no pair is the best of its row and column, so nothing is known of how positives score",

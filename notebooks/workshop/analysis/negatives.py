@@ -21,12 +21,13 @@ from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError
 from itmlab.metrics import CausalModel, fluency
 from itmlab.metrics.statistics import Interval, students_t
-from itmlab.synthesis import FilteredTopM, Negative, Retrieved
+from itmlab.synthesis import FilteredTopM, Negative
 from itmlab.synthesis.negative import Readable
 from itmlab.synthesis.tags import Tags, implied_in, vse_c
 from itmlab.text import SceneGraph, parse
 
 from .accuracies import TrueNegatives, true_negative_rate
+from .retrieved import Retrieved
 from .scoring import Match, as_score, matching, model_of, readable_by
 
 

@@ -374,7 +374,7 @@ class Entry:
         options = {"seeds": seeds, "run_root": run_root, "jobs": jobs, "progress": progress}
         trained_runs = trained(rows, data or self.data(), **options)
         groups = {label: trained_runs[names[label]] for label in labels}
-        if chosen is None and len(groups[labels[0]]) > 1:
+        if chosen is None and len(groups[labels[0]]) > 2:  # of two seeds both pairs are the same
             for label, averaged in self.averaged.items():
                 runs = groups[averaged]
                 groups[label] = [ensemble(pair) for pair in zip(runs, [*runs[1:], runs[0]], strict=True)]

@@ -16,7 +16,8 @@ carries carry, swimming swim, grazing graze, parked park, lying lay, laying lay,
 
 @pytest.mark.parametrize(
     ("lemma_of", "before", "pair"),
-    [(noun_lemma, "tall ", one) for one in NOUNS.split(",")] + [(verb_lemma, "", one) for one in VERBS.split(",")],
+    [(noun_lemma, "tall ", forms) for forms in NOUNS.split(",")]
+    + [(verb_lemma, "", forms) for forms in VERBS.split(",")],
 )
 def test_forms_have_their_lemma(lemma_of, before, pair):
     form, lemma = pair.split()

@@ -180,10 +180,13 @@ def test_a_fresh_run_is_trained_judged_and_written(tmp_path, entry, data, capsys
 
 def test_rows_share_runs_and_pairs_of_seeds_are_averaged(tmp_path, entry, data) -> None:
     averaged = replace(entry, averaged={"two seeds": "1/4 of K"})
+    three = averaged.run(seeds=3, **options(data, tmp_path))
+    first, second, third = single = three.runs["1/4 of K"]
+    assert three.labels == ["1/4 of K", "4/4 of K", "two seeds"]
+    pairs = [[first, second], [second, third], [third, first]]
+    assert [pair.members for pair in three.runs["two seeds"]] == pairs
     two = averaged.run(seeds=2, **options(data, tmp_path))
-    single = two.runs["1/4 of K"]
-    assert two.labels == ["1/4 of K", "4/4 of K", "two seeds"]
-    assert [pair.runs for pair in two.runs["two seeds"]] == [single, single[::-1]]
+    assert two.labels == ["1/4 of K", "4/4 of K"], "both pairs of two seeds are the same"
     (alone,) = entry.runs(chosen=["1/4 of K"], seeds=1, **options(data, tmp_path))["1/4 of K"]
     assert alone.directory == single[0].directory, "some rows alone are the runs of all rows"
     for chosen in (["3/4 of K"], []):

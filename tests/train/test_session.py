@@ -1,0 +1,80 @@
+"""Torch's defaults of a session change nothing (issue 44, entry 20)."""
+
+from contextlib import contextmanager
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+import itmlab
+from itmlab.train.scores import write_embeddings
+from tests.train.world import micro
+
+
+@contextmanager
+def default_dtype(dtype):
+    torch.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+@contextmanager
+def default_device(device):
+    torch.set_default_device(device)
+    try:
+        yield
+    finally:
+        torch.set_default_device(None)
+
+
+SESSIONS = {
+    "float64": lambda: default_dtype(torch.float64),
+    "bfloat16": lambda: default_dtype(torch.bfloat16),
+    "device": lambda: default_device("meta"),  # what is made on it by mistake has no content
+    "no gradients": torch.no_grad,
+    "inference": torch.inference_mode,
+}
+
+
+def answers(run, other, data, folder):
+    """Everything that is asked of runs, as numbers and texts."""
+    run = itmlab.Run(run.directory)  # its model is loaded within the session
+    mined = itmlab.mine(run, data, relative_margin=0.0)
+    write_embeddings(run, data, folder / "features.safetensors", force=True)
+    yield run.evaluate(data, relevance="cider", ks=(1, 5))
+    yield itmlab.ensemble([run, other]).evaluate(data, ks=(1, 5))
+    yield repr(run.search("a red field", data=data)), repr(run.search(data.images[3], data=data))
+    yield mined.captions.negatives.tolist(), mined.images.negatives.tolist(), str(mined)
+    yield load_file(folder / "features.safetensors")["captions"].tolist()
+
+
+def compared(data, root):
+    table = itmlab.compare(
+        [micro("triplet", data__epochs=1, data__warm_up_epochs=0)],
+        data,
+        seeds=[0],
+        run_root=root,
+        split="train",
+        jobs=1,
+        progress=False,
+    )
+    return table.table(), {path.name: path.read_bytes() for path in root.rglob("*.safetensors")}
+
+
+@pytest.fixture(scope="module")
+def usual(finished_once, data, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("usual")
+    other = itmlab.Run(finished_once.directory)
+    return list(answers(finished_once, other, data, folder)), compared(data, folder / "runs")
+
+
+@pytest.mark.parametrize("session", SESSIONS)
+def test_every_answer_is_the_same_in_any_session(session, usual, finished_once, data, tmp_path):
+    with SESSIONS[session]():
+        other = itmlab.Run(finished_once.directory)
+        assert list(answers(finished_once, other, data, tmp_path)) == usual[0]
+        assert compared(data, tmp_path / "runs") == usual[1]
+        assert torch.get_default_dtype() in (torch.float32, torch.float64, torch.bfloat16)
+    assert torch.is_grad_enabled() and not torch.is_inference_mode_enabled()

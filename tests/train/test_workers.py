@@ -1,0 +1,177 @@
+"""Several runs trained side by side: whatever stops them, no process is left, and the same call resumes."""
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from queue import Empty, Queue
+from threading import Thread
+
+import psutil
+import pytest
+from typer.testing import CliRunner
+
+from itmlab import cli, train
+from itmlab.train import checkpoint
+from itmlab.train.comparison import compare
+from itmlab.train.interruption import Interrupted
+from itmlab.train.workers import stopped_in_words
+from tests.refusals import refused
+from tests.train.world import micro
+
+SCRIPT = """
+import signal, sys
+from dataclasses import dataclass
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job would ignore Ctrl-C
+from itmlab import compare, load
+from itmlab.samplers import Hardest
+from itmlab.train import Interrupted, workers
+from tests.train.world import micro
+
+workers.STILL_SECONDS = 3.0
+
+@dataclass
+class Second(Hardest):
+    rank: int = 1
+
+data = load("scenes", images=40, size=32, cache=sys.argv[1])
+recipes = {name: micro(name, data__epochs=int(sys.argv[4])) for name in ("triplet", "fne")}
+recipes["fne"] = recipes["fne"].replace(sampler=Second())
+try:
+    compare(recipes, data, seeds=1, run_root=sys.argv[2], split="train", jobs=int(sys.argv[3]), progress=False)
+except Interrupted as stop:
+    print(stop, file=sys.stderr)
+    sys.exit(stop.exit_code)
+"""
+
+
+class Script:
+    """A process that compares two recipes, one with a sampler of its own."""
+
+    def __init__(self, root, scenes, jobs=2, epochs=40):
+        command = [sys.executable, "-c", SCRIPT, str(scenes), str(root), str(jobs), str(epochs)]
+        options = {"stderr": subprocess.PIPE, "text": True, "env": os.environ | {"OMP_NUM_THREADS": "1"}}
+        self.root, self.lines, self.process = root, Queue(), subprocess.Popen(command, **options)
+        Thread(target=lambda: [self.lines.put(line) for line in self.process.stderr], daemon=True).start()
+
+    def wait_until_both_train(self):
+        """The processes that train, and all processes that the script has started."""
+        trainers, children = [], []
+        while len(trainers) < 2:
+            assert self.process.poll() is None, self.read()
+            time.sleep(0.1)
+            children = psutil.Process(self.process.pid).children(recursive=True)
+            locks = {path.read_text() for path in self.root.glob("*/*/lock")}
+            trainers = [child for child in children if str(child.pid) in locks]
+        return trainers, children
+
+    def wait_for(self, word):
+        while word not in (line := self.lines.get(timeout=120)):
+            pass
+        return line
+
+    def read(self):
+        self.process.wait()
+        time.sleep(0.2)
+        lines = []
+        while True:
+            try:
+                lines.append(self.lines.get_nowait())
+            except Empty:
+                return "".join(lines)
+
+
+def weights(root):
+    return {path.parts[-3:]: path.read_bytes() for path in root.rglob("*.safetensors")}
+
+
+@pytest.mark.slow
+def test_stopped_in_every_way_it_leaves_no_process_and_resumes_to_the_same_weights(tmp_path):
+    """Issue 44, entries 23 and 31: Ctrl-C, SIGTERM, a kill, and a worker that stands still."""
+    scenes, runs = tmp_path / "scenes", tmp_path / "runs"
+    alone = Script(tmp_path / "alone", scenes, jobs=1)
+    assert alone.process.wait() == 0, alone.read()
+    for how in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+        script = Script(runs, scenes)
+        trainers, children = script.wait_until_both_train()
+        if how == signal.SIGTERM:
+            trainers[0].suspend()
+            assert f"process {trainers[0].pid} has not computed for 3 seconds" in script.wait_for("has not computed")
+        script.process.send_signal(how)
+        message = script.read()
+        assert script.process.returncode == (-how if how == signal.SIGKILL else 128 + how)
+        assert how == signal.SIGKILL or f"stopped: 0 of 2 runs in {runs} are trained" in message
+        assert len(children) >= 2 and not psutil.wait_procs(children, timeout=60)[1], message
+    resumed = Script(runs, scenes)
+    assert resumed.process.wait() == 0, resumed.read()
+    assert len(weights(runs)) == 2 and weights(runs) == weights(tmp_path / "alone")
+
+
+@pytest.mark.slow
+def test_an_error_in_a_worker_is_one_line(data, tmp_path):
+    broken = {"a": micro(data__batch_size=8, start=str(tmp_path / "nothing")), "b": micro("triplet")}
+    refused("no shipped run", compare, broken, data, seeds=1, run_root=tmp_path, split="train", jobs=2, progress=False)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_says_where_the_work_stands_and_leaves_the_handlers_as_they_were(number):
+    before = signal.getsignal(number)
+    with pytest.raises(Interrupted, match="stopped: 1 of 3") as caught, stopped_in_words(lambda: "1 of 3"):
+        signal.raise_signal(number)
+    assert caught.value.exit_code == 128 + number and signal.getsignal(number) is before
+
+
+def test_signals_that_the_caller_handles_or_ignores_are_left_alone():
+    received = []
+    before = signal.signal(signal.SIGTERM, lambda *_: received.append(1)), signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with stopped_in_words(lambda: ""):
+            signal.raise_signal(signal.SIGTERM)
+            signal.raise_signal(signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGTERM, before[0])
+        signal.signal(signal.SIGHUP, before[1])
+    assert received == [1]
+
+
+def test_the_command_ends_with_the_code_of_the_signal(data, monkeypatch):
+    def stopped(*_, **__):
+        raise Interrupted(signal.SIGTERM, "stopped: 1 of 9 runs")
+
+    monkeypatch.setattr(cli, "load_data", lambda *_, **__: data)
+    monkeypatch.setattr(train, "compare", stopped)
+    result = CliRunner().invoke(cli.app, ["compare", "--recipe", "fne"])
+    assert result.exit_code == 143 and "1 of 9 runs" in result.output
+
+
+def test_without_locks_it_trains_and_says_so(data, tmp_path, monkeypatch):
+    """Issue 44, entry 22: on a file system such as NFS."""
+
+    def without_locks(path, mode="r", **options):
+        if str(path).endswith("lock") and mode == "x":
+            raise OSError(errno.ENOLCK, "No locks available")
+        return open(path, mode, **options)
+
+    monkeypatch.setattr(checkpoint, "open", without_locks, raising=False)
+    recipe = micro("triplet", data__epochs=1, data__warm_up_epochs=0)
+    with pytest.warns(UserWarning, match="without a lock .*No locks available"):
+        table = compare([recipe], data, seeds=1, run_root=tmp_path, split="train", jobs=1, progress=False)
+    assert table.table()[0]["RSum"] > 0
+
+
+def test_a_run_stopped_in_this_process_says_how_many_are_trained(data, tmp_path):
+    """Issue 44, entry 31: with one job the signal arrives while a run trains."""
+    recipes = [micro("triplet", data__epochs=1, data__warm_up_epochs=0), micro("fne", data__epochs=200)]
+    timer = Thread(target=lambda: (_wait(tmp_path), signal.raise_signal(signal.SIGTERM)), daemon=True)
+    timer.start()
+    options = {"seeds": 1, "run_root": tmp_path, "split": "train", "jobs": 1, "progress": False}
+    with pytest.raises(Interrupted, match="1 of 2 runs") as caught:
+        compare(recipes, data, **options)
+    assert caught.value.exit_code == 143
+
+
+def _wait(root):
+    while not list(root.glob("fne*/*/checkpoint.pt")):
+        time.sleep(0.02)
