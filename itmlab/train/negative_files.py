@@ -10,8 +10,9 @@ from ..components import parameters
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
 from ..fields import did_you_mean, from_plain
-from ..models import CrossEncoder, CrossEncoderConfig
+from ..models import CrossEncoder
 from ..models.base import saved_config
+from ..models.config import ModelConfig
 from ..models.pairs import pieces_read
 from ..storage import refuse_foreign
 from ..synthesis import files
@@ -101,7 +102,7 @@ def write_negatives(
     return files.write_negatives(out, data, negatives, made_by=described, force=force)
 
 
-def read_by(model: str) -> CrossEncoderConfig:
+def read_by(model: str) -> ModelConfig:
     """The configuration of a shipped or saved cross-encoder: what it looks at."""
     return saved_config(start_directory(model))
 
