@@ -446,7 +446,7 @@ def doctor() -> None:
         "cache": str(cache_directory()),
     }
     if synonyms is not None:
-        findings["WordNet for SPICE"] = f"{synonyms.version} at {synonyms.directory}"
+        findings["WordNet for SPICE"] = synonyms.version
     width = max(map(len, findings))
     for part, finding in findings.items():
         show(f"{part:<{width}}  {finding}")
