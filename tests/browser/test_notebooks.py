@@ -25,7 +25,7 @@ from tests.browser.test_lab import (
     stand_below_each_other,
     throttle,
 )
-from tests.workshop.kit.test_theme import luminance
+from tests.workshop.plots.test_theme import luminance
 
 ROOT = Path(__file__).parents[2]
 

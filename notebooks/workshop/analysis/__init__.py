@@ -4,6 +4,7 @@ import lazy_loader as lazy
 
 _NAMES = {  # module -> its public names, imported when first used
     "attention": ("AttentionMap BoxedObjects Pointing caption_maps pointing relevance word_maps word_masks "),
+    "curves": ("Calibration densities roc_curves sweep_curves true_images "),
     "embeddings": (
         "BatchNeighbourhood Embedded SharedWord batch_neighbourhood embedded neighbours_kept project "
         "project_together shared_words untrained "
@@ -14,6 +15,7 @@ _NAMES = {  # module -> its public names, imported when first used
     "negatives": (
         "DifficultyHistory GENERATORS SyntheticNegatives difficulty_gap difficulty_history synthetic_negatives "
     ),
+    "negative_tables": ("fluency_table truth_by_filter "),
     "rankings": ("Measured Ranking Retrievals measured rank retrievals semantic_recalls truth_among_relevant "),
     "scoring": ("as_score matching "),
     "synthesis": (

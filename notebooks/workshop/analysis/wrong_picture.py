@@ -23,7 +23,7 @@ from itmlab.models.pairs import ImageInputs
 from itmlab.text import WordMasking
 from itmlab.text.alignment import MaskedPieces, align, mask_pieces
 
-from ..plots.bars import Dot, Row, interval_rows
+from ..plots.charts import Dot, Row, draw_forest
 from ..plots.theme import BLUE, MUTED
 from .accuracies import discrimination
 from .negatives import SyntheticNegatives, graphs, synthetic_negatives
@@ -237,5 +237,5 @@ def draw_both_pictures(
             paper = (printed or {}).get(heading, {}).get(name)
             rows.append((name, [dots if paper is None else [Dot(paper, printed=True), *dots]]))
     axis = {"title": "the caption scores higher, %", "range": [0, 118], "tickvals": [0, 25, 50, 75, 100]}
-    figure = interval_rows(rows, axes=[axis], title=title, subtitle=subtitle)
+    figure = draw_forest(rows, axes=[axis], title=title, subtitle=subtitle)
     return figure.add_vline(x=50, line={"color": MUTED, "width": 1, "dash": "dot"})

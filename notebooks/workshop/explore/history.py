@@ -10,7 +10,7 @@ from numpy import ndarray
 
 from itmlab.train.run import Run
 
-from ..plots.bars import Line, draw_curves
+from ..plots.charts import Line, draw_curves
 from ..plots.theme import BLUE, MATCH, MISMATCH
 
 SMALLEST = -32  # the exponent of the first bin of gradients, as `training.loop` records them

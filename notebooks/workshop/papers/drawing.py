@@ -7,14 +7,12 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from ..plots.bars import PRINTED, Dot, Row, interval_rows
+from ..plots.charts import Dot, Row, draw_forest
 from ..plots.results import Result
-from ..plots.theme import GREEN, INK, MUTED, RULE, VERMILION, WIDTH, label, styled, whiskers
+from ..plots.theme import GREEN, GREY, INK, RULE, VERMILION, WIDTH
 from .entry import Entry, by_name, entries
 
-SHADES = {"held": GREEN, "not seen": "#8A94A0", "contrary": VERMILION, "not run": "#D5DAE0"}
-ROW = 54  # pixels
-TO_THE_LEFT = {"title_x": 0.012, "title_xref": "container", "legend_x": 0.008, "legend_xref": "container"}
+SHADES = {"held": GREEN, "not seen": GREY, "contrary": VERMILION, "no test": "#B3BAC3", "not run": "#D5DAE0"}
 TICKS = (0.02, 0.1, 0.25, 0.5, 1, 5, 20, 50, 100, 200, 400)
 
 
@@ -22,12 +20,12 @@ TICKS = (0.02, 0.1, 0.25, 0.5, 1, 5, 20, 50, 100, 200, 400)
 
 
 def known(value: float | None) -> bool:
-    """Whether there is such a number."""
+    """Return whether there is such a number."""
     return value is not None and not math.isnan(value)
 
 
 def number(value: float, sign: str = "+") -> str:
-    """A number as figures and lines show it: one decimal, two below 1; differences with their sign.
+    """Write a number as figures and lines show it: one decimal, two below 1; differences with their sign.
 
     >>> number(-12.34), number(0.043), number(96.5, "")
     ('−12.3', '+0.04', '96.5')
@@ -36,12 +34,12 @@ def number(value: float, sign: str = "+") -> str:
 
 
 def printed_number(row: Mapping[str, Any]) -> str:
-    """The paper's number of a claim, or "" where it has none."""
+    """Write the paper's number of a claim, or "" where it has none."""
     return number(row["printed"], _sign(row)) if known(row["printed"]) else ""
 
 
 def measured(row: Mapping[str, Any]) -> str:
-    """What was measured for a claim: "held: +1.2 (0.3 to 2.1)"."""
+    """Write what was measured for a claim: "held: +1.2 (0.3 to 2.1)"."""
     if not known(row["here"]):
         return row["verdict"]
     value, lower, upper = (number(row[key], _sign(row)) for key in ("here", "lower", "upper"))
@@ -53,7 +51,7 @@ def _sign(row: Mapping[str, Any]) -> str:
 
 
 def verdicts_in_words(claims: Sequence[Mapping[str, Any]]) -> str:
-    """How many claims have each verdict; "shown" for an item without claims.
+    """Write how many claims have each verdict; "shown" for an item without claims.
 
     >>> verdicts_in_words([{"verdict": "held"}, {"verdict": "held"}, {"verdict": "not run"}]), verdicts_in_words([])
     ('2 held, 1 not run', 'shown')
@@ -63,7 +61,7 @@ def verdicts_in_words(claims: Sequence[Mapping[str, Any]]) -> str:
 
 
 def entry_in_lines(entry: Entry, result: Result | None = None) -> str:
-    """An item as lines of text: its table as printed and as measured, then each claim with its verdict."""
+    """Write an item as lines of text: its table as printed and as measured, then each claim with its verdict."""
     lines = [f"{entry.item}: {entry.title}", f"  {entry.place}"]
     if entry.published is not None:
         frame = entry.table(result)
@@ -85,7 +83,7 @@ def entry_in_lines(entry: Entry, result: Result | None = None) -> str:
 
 
 def entry_in_html(entry: Entry) -> str:
-    """An item as a notebook shows it: its table as printed and as measured, then each claim with its verdict."""
+    """Write an item as a notebook shows it: its table as printed and as measured, then each claim with its verdict."""
     parts = [f"<h4>{escape(entry.item)}: {escape(entry.title)}</h4><p>{escape(entry.place)}</p>"]
     if entry.published is not None:
         parts.append(entry.table().to_html(float_format=lambda value: f"{value:.4g}", na_rep="", border=0))
@@ -105,7 +103,7 @@ def entry_in_html(entry: Entry) -> str:
 
 
 def root(value: float) -> float:
-    """The square root with its sign, which shows small and large differences on one axis.
+    """Return the square root with its sign, which shows small and large differences on one axis.
 
     >>> root(-25.0), root(4.0)
     (-5.0, 2.0)
@@ -114,55 +112,35 @@ def root(value: float) -> float:
 
 
 def draw_claims(rows: Sequence[Mapping[str, Any]], *, title: str) -> go.Figure:
-    """One line per claim: the paper's number as a diamond, ours with its interval in the colour of its verdict.
+    """Draw a row per claim: the paper's number as a diamond, ours with its interval in the colour of its verdict.
 
     A broad grey line shows what counts as equal, a stroke the mark that a share is compared with.
     """
-    figure = go.Figure()
-    for place, row in enumerate(rows):
+    lines: list[Row] = []
+    axis = _root_axis(rows)
+    for row in rows:
+        dots = []
         if row["margin"]:
-            ends = [root(row["mark"] - row["margin"]), root(row["mark"] + row["margin"])]
-            line = {"color": RULE, "width": 16}
-            figure.add_scatter(x=ends, y=[place, place], mode="lines", line=line, hoverinfo="skip")
+            ends = (root(row["mark"] + side * row["margin"]) for side in (0, -1, 1))
+            dots.append(Dot(*ends, shade=RULE, thickness=16, size=0))
         elif row["mark"]:
-            stroke = {"symbol": "line-ns", "size": 18, "line": {"color": INK, "width": 1.5}}
-            figure.add_scatter(x=[root(row["mark"])], y=[place], mode="markers", marker=stroke, hoverinfo="skip")
+            dots.append(Dot(root(row["mark"]), symbol="line-ns", size=18))
         if known(row["printed"]):
-            hover = f"the paper: {printed_number(row)}<extra></extra>"
-            figure.add_scatter(x=[root(row["printed"])], y=[place], mode="markers", marker=PRINTED, hovertemplate=hover)
+            dots.append(Dot(root(row["printed"]), printed=True))
         if known(row["here"]):
-            value, lower, upper = ([root(row[key])] for key in ("here", "lower", "upper"))
-            shade = SHADES[row["verdict"]]
-            figure.add_scatter(
-                x=value,
-                y=[place],
-                mode="markers",
-                marker={"size": 12, "color": shade},
-                error_x=whiskers(value, lower, upper, shade, thickness=2.5, width=5),
-                hovertemplate=f"{label(measured(row))}<extra></extra>",
-            )
-        unit = label(row["unit"], width=26, lines=1) if known(row["here"]) else ""
-        figure.add_annotation(
-            x=1.01,
-            xref="paper",
-            xanchor="left",
-            y=place,
-            showarrow=False,
-            align="left",
-            text=f"<b>{label(measured(row))}</b><br>{unit}",
-            font={"size": 12, "color": INK if known(row["here"]) else MUTED},
-        )
-    figure.update_xaxes(**_root_axis(rows), showgrid=True, gridcolor=RULE)
-    figure.update_xaxes(zeroline=True, zerolinecolor=INK, zerolinewidth=1)
-    names = [label(row["claim"], width=42) for row in rows]
-    figure.update_yaxes(tickvals=list(range(len(rows))), ticktext=names, range=[len(rows) - 0.5, -0.5], showgrid=False)
+            ends = (root(row[key]) for key in ("here", "lower", "upper"))
+            dots.append(Dot(*ends, shade=SHADES[row["verdict"]], thickness=2.5))
+        unit = row["unit"] if known(row["here"]) else ""
+        dots.append(Dot(axis["range"][1], size=0, text=f"{measured(row)} {unit}"))
+        lines.append((row["claim"], [dots]))
     subtitle = "diamonds: as printed, on the paper's data; dots: measured here, 95 % intervals; root scale"
-    styled(figure, title, subtitle, height=150 + ROW * len(rows), legend=False)
-    return figure.update_layout(width=WIDTH, margin_r=222, margin_l=262, **TO_THE_LEFT)
+    figure = draw_forest(lines, axes=[axis], title=title, subtitle=subtitle, row_height=54)
+    figure.update_xaxes(zeroline=True, zerolinecolor=INK, zerolinewidth=1)
+    return figure.update_layout(width=WIDTH, margin_r=236)
 
 
 def _root_axis(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Ticks and range of an axis on a root scale that holds all values of the claims."""
+    """Return ticks and range of an axis on a root scale that holds all values of the claims."""
     values = [row[key] for row in rows for key in ("printed", "lower", "upper", "mark") if known(row[key])]
     least, most = min([0.0, *values]), max([0.0, *values])
     smallest = 0.02 * max(most, -least)  # ticks nearer to 0 than this would overlap its own
@@ -177,7 +155,7 @@ def _root_axis(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def draw_costs(result: Result) -> go.Figure:
-    """What each part costs a step, from `result`, beside what it brings, from the ledger's claims.
+    """Draw what each part costs a step, from `result`, beside what it brings, from the ledger's claims.
 
     `result.details["parts"]` lists the parts: the rows `without` and `with` them, and the claim about the gain.
     """
@@ -194,7 +172,7 @@ def draw_costs(result: Result) -> go.Figure:
         gain = claim_row(part["item"], part["claim"])
         brings = Dot(gain["here"], gain["lower"], gain["upper"], text=number(gain["here"]))
         rows.append((part["name"], [Dot(cost, min(ratios), max(ratios), text=f"{cost:.2f} ×"), brings]))
-    return interval_rows(
+    return draw_forest(
         rows,
         axes=[{"title": "times the step without it"}, {"title": "points of RSum"}],
         panels=["what it costs", "what it brings"],
@@ -204,6 +182,6 @@ def draw_costs(result: Result) -> go.Figure:
 
 
 def claim_row(item: str, claim: str) -> dict[str, Any]:
-    """The ledger's row of a claim of an item."""
+    """Return the ledger's row of a claim of an item."""
     rows = {row["claim"]: row for row in entries(item)[item].verdicts()}
     return by_name(claim, rows, "claim")

@@ -4,20 +4,35 @@ import base64
 import io
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, UInt8
 from numpy import ndarray
 from PIL import Image
-from plotly.colors import get_colorscale, hex_to_rgb, validate_colors
+from plotly.colors import hex_to_rgb
 
-from .theme import GREY, INK, MUTED, PANEL, PAPER, RULE, WIDTH, label, shortened, styled, text_width, translucent
+from .theme import (
+    GREY,
+    INK,
+    MUTED,
+    ON_COLOUR,
+    ORANGE,
+    PANEL,
+    PAPER,
+    RULE,
+    VERMILION,
+    WIDTH,
+    label,
+    rich_label,
+    styled,
+    translucent,
+)
 
 
 def data_uri(picture: Image.Image, *, largest: int = 256, photographic: bool = False) -> str:
-    """`picture`, no side above `largest` pixels, as a data URI: PNG, or JPEG where small bytes matter more."""
+    """Return `picture`, no side above `largest` pixels, as a data URI: PNG, or a smaller JPEG for photographs."""
     small = picture.convert("RGB")
     small.thumbnail((largest, largest), Image.Resampling.LANCZOS)
     return _encoded(small.tobytes(), small.size, photographic)
@@ -44,16 +59,17 @@ class Canvas:
         self.annotations: list[dict[str, Any]] = []
 
     def picture(self, source: str, x: float, y: float, width: float, height: float) -> None:
-        """An image (a data URI) in a box whose top left corner is (x, y), in proportion and centred."""
+        """Draw an image (a data URI) into a box whose top left corner is (x, y), in proportion and centred."""
         place = {"xref": "x", "yref": "y", "x": x, "y": y, "sizex": width, "sizey": height}
         self.images.append({"source": source, **place, "xanchor": "left", "yanchor": "top"})
 
     def rectangle(self, x: float, y: float, width: float, height: float, **style: Any) -> None:
-        """A rectangle by its top left corner and size; `style` as plotly's shapes take it."""
-        self.shapes.append({"type": "rect", "x0": x, "y0": y, "x1": x + width, "y1": y + height, **style})
+        """Draw a rectangle by its top left corner and size; `style` as plotly's shapes take it."""
+        corners = {"x0": x, "y0": y, "x1": x + width, "y1": y + height}
+        self.shapes.append({"type": "rect", **corners, "line": {"width": 0}, **style})
 
     def line(self, start: tuple[float, float], end: tuple[float, float], colour: str) -> None:
-        """A thin straight line."""
+        """Draw a thin straight line."""
         ends = {"x0": start[0], "y0": start[1], "x1": end[0], "y1": end[1]}
         self.shapes.append({"type": "line", **ends, "line": {"color": colour}, "layer": "below"})
 
@@ -69,79 +85,31 @@ class Canvas:
         down: str = "top",
         **style: Any,
     ) -> None:
-        """`text` (already a label) whose left, centre or right and top, middle or bottom is at (x, y)."""
+        """Write `text` (already a label) so that its left, centre or right and top, middle or bottom is at (x, y)."""
         font = {"size": size, "color": colour}
         place = {"x": x, "y": y, "xref": "x", "yref": "y", "xanchor": across, "yanchor": down, "align": across}
         self.annotations.append({"text": text, **place, "showarrow": False, "borderpad": 0, "font": font, **style})
 
     def arrow(self, start: tuple[float, float], end: tuple[float, float], colour: str) -> None:
-        """An arrow from point to point."""
+        """Draw an arrow from point to point."""
         ends = {"ax": start[0], "ay": start[1], "x": end[0], "y": end[1]}
         axes = {"xref": "x", "yref": "y", "axref": "x", "ayref": "y"}
         head = {"arrowhead": 2, "arrowsize": 1.1, "arrowwidth": 2, "arrowcolor": colour}
         self.annotations.append({**ends, **axes, **head, "text": "", "standoff": 0, "startstandoff": 0})
 
-    def figure(self, title: str, subtitle: str, *, height: float) -> go.Figure:
-        """All that was drawn, `height` pixels of it, under the title."""
+    def figure(self, title: str = "", subtitle: str = "", *, height: float) -> go.Figure:
+        """Return all that was drawn, `height` pixels of it, under the title."""
         hidden = {"visible": False, "fixedrange": True, "automargin": False}
-        drawn = go.Figure(layout={"images": self.images, "shapes": self.shapes, "annotations": self.annotations})
-        header = 92 if subtitle else 60
-        figure = styled(drawn, title, subtitle, height=round(height) + header, legend=False)
-        return figure.update_layout(
+        figure = go.Figure(layout={"images": self.images, "shapes": self.shapes, "annotations": self.annotations})
+        figure.update_layout(
             width=round(self.width),
-            margin={"l": 0, "r": 0, "t": header, "b": 0},
-            title={"x": 16 / self.width, "xref": "container"},
             xaxis={"range": [0, self.width], **hidden},
             yaxis={"range": [height, 0], **hidden},
         )
-
-
-# Rounded boxes, and words in them.
-
-
-class Box(NamedTuple):
-    """A box by its edges, in pixels."""
-
-    left: float
-    top: float
-    right: float
-    bottom: float
-
-    def edge_towards(self, x: float, y: float, room: float = 0.0) -> tuple[float, float]:
-        """Where the line from the middle of the box to (x, y) leaves it, `room` pixels outside."""
-        middle = (self.left + self.right) / 2, (self.top + self.bottom) / 2
-        across, down = x - middle[0], y - middle[1]
-        width, height = (self.right - self.left) / 2 + room, (self.bottom - self.top) / 2 + room
-        share = min(width / max(abs(across), 1e-6), height / max(abs(down), 1e-6), 1.0)
-        return middle[0] + share * across, middle[1] + share * down
-
-
-def fill(canvas: Canvas, box: Box, colour: str, *, radius: float = 6) -> None:
-    """A box with rounded corners in one colour, below the words."""
-    left, top, right, bottom = box
-    r = min(radius, (right - left) / 2, (bottom - top) / 2)
-    path = (
-        f"M {left + r:.1f} {top:.1f} L {right - r:.1f} {top:.1f} Q {right:.1f} {top:.1f} {right:.1f} {top + r:.1f} "
-        f"L {right:.1f} {bottom - r:.1f} Q {right:.1f} {bottom:.1f} {right - r:.1f} {bottom:.1f} "
-        f"L {left + r:.1f} {bottom:.1f} Q {left:.1f} {bottom:.1f} {left:.1f} {bottom - r:.1f} "
-        f"L {left:.1f} {top + r:.1f} Q {left:.1f} {top:.1f} {left + r:.1f} {top:.1f} Z"
-    )
-    canvas.shapes.append({"type": "path", "path": path, "fillcolor": colour, "line": {"width": 0}, "layer": "below"})
-
-
-def chip_size(text: str, size: int) -> tuple[float, float]:
-    """Width and height of a chip with `text`."""
-    return min(text_width(text, size) * 1.07 + size * 1.3, 220), size * 1.9
-
-
-def chip(canvas: Canvas, text: str, middle: tuple[float, float], colour: str, size: int) -> Box:
-    """Bold `text`, cut where too long, in a rounded box about `middle`; gives the box."""
-    width, height = chip_size(text, size)
-    (x, y), short = middle, shortened(text, size * 1.07, width - size)
-    box = Box(x - width / 2, y - height / 2, x + width / 2, y + height / 2)
-    fill(canvas, box, colour, radius=height / 2.6)
-    canvas.words(f"<b>{label(short)}</b>", x, y, size=size, colour=PAPER, across="center", down="middle")
-    return box
+        styled(figure, title, subtitle, height=round(height), legend=False)
+        margin = {"l": 0, "r": 0, "t": figure.layout.margin.t + 2, "b": 0}
+        heading = {"x": 16 / self.width, "xref": "container"}
+        return figure.update_layout(margin=margin, title=heading, height=figure.layout.height + 8)
 
 
 # The gallery: pictures with captions in a grid.
@@ -153,7 +121,7 @@ def draw_gallery(
     pictures: Sequence[Image.Image],
     captions: Sequence[str | Sequence[str]],
     *,
-    title: str,
+    title: str = "",
     subtitle: str = "",
     columns: int = 4,
     frames: Sequence[str | None] | None = None,
@@ -194,7 +162,9 @@ def draw_gallery(
             canvas.rectangle(left - outside, top - outside, cell + 2 * outside, cell + 2 * outside, line=line)
             if badges and badges[item]:
                 background = {"bgcolor": translucent(frame or INK, 0.92), "borderpad": 4}
-                canvas.words(f"<b>{label(badges[item])}</b>", left + 6, top + 6, size=13, colour=PAPER, **background)
+                canvas.words(
+                    f"<b>{label(badges[item])}</b>", left + 6, top + 6, size=13, colour=ON_COLOUR, **background
+                )
             below = top + cell + 8
             for text in texts[item]:
                 canvas.words(text, left, below, size=13)
@@ -216,27 +186,132 @@ def _height(text: str) -> float:
     return LINE * (text.count("<br>") + 1) + 5
 
 
+# The table: rows of text in named columns, with pictures beside them.
+
+PICTURE = 190  # pixels
+LETTER = 6.4  # pixels per letter of a cell, on average
+Cell = str | Sequence[tuple[str, str]]  # a text, or texts with their colours
+
+
+def draw_table(
+    columns: Mapping[str, Sequence[Cell]],
+    *,
+    title: str = "",
+    subtitle: str = "",
+    widths: Sequence[float] = (),
+    inks: Mapping[str, Sequence[str]] | None = None,
+    fills: Sequence[str] | Mapping[str, Sequence[str]] = (),
+    picture: Image.Image | Mapping[int, Image.Image] | None = None,
+    beside: Sequence[str] = (),
+) -> go.Figure:
+    """Draw a table. All texts are escaped and wrapped.
+
+    Args:
+        columns: the cells of each named column.
+        title: the figure's title.
+        subtitle: what is shown.
+        widths: relative widths of the columns; default: equal.
+        inks: text colours of a column, one per row.
+        fills: background colours, one per row, or one per row of each named column.
+        picture: shown to the left of the table; or several pictures by the number of the row at which they begin.
+        beside: captions below the picture.
+    """
+    pictures = {0: picture} if isinstance(picture, Image.Image) else dict(picture or {})
+    left = SIDE + (PICTURE + 24 if pictures else 0)
+    widths = np.array(list(widths) or [1.0] * len(columns))
+    room = (WIDTH - SIDE - left) * widths / widths.sum()
+    edges = left + np.cumsum(room) - room
+    letters = [max(int((wide - 14) / LETTER), 4) for wide in room]
+    cells = [[_cell(cell, wide) for cell in column] for column, wide in zip(columns.values(), letters, strict=True)]
+    heads = [label(name, width=int(0.85 * wide)) for name, wide in zip(columns, letters, strict=True)]
+    canvas, top = Canvas(), 8.0 + 16 * max((head.count("<br>") + 1 for head in heads), default=1)
+    for head, x in zip(heads, edges, strict=True) if any(columns) else ():
+        canvas.words(f"<b>{head}</b>", x + 6, top - 4, size=13, colour=MUTED, down="bottom")
+    below = 0.0  # where the last picture ends
+    for row in range(max(map(len, cells), default=0)):
+        if row in pictures:
+            top = max(top, below)
+            canvas.line((SIDE, top), (WIDTH - SIDE, top), RULE)
+            canvas.picture(data_uri(pictures[row]), SIDE, top + 6, PICTURE, PICTURE)
+            below = top + PICTURE + 16
+        else:
+            canvas.line((left, top), (WIDTH - SIDE, top), RULE)
+        height = 12 + 17 * max(column[row].count("<br>") + 1 for column in cells if row < len(column))
+        for name, column, x, wide in zip(columns, cells, edges, room, strict=True):
+            if row < len(column):
+                background = fills.get(name, ()) if isinstance(fills, Mapping) else fills
+                if background and background[row] != PAPER:
+                    canvas.rectangle(x, top, wide, height, fillcolor=background[row], layer="below")
+                ink = (inks or {}).get(name, ())
+                canvas.words(column[row], x + 6, top + 6, size=13, colour=ink[row] if ink else INK)
+        top += height
+    for text in (label(caption, width=int(PICTURE / LETTER), lines=4) for caption in beside):
+        canvas.words(text, SIDE, below - 2, size=13)
+        below += _height(text)
+    return canvas.figure(title, subtitle, height=max(top, below) + 8)
+
+
+def _cell(cell: Cell, width: int) -> str:
+    return label(cell, width=width) if isinstance(cell, str) else rich_label(cell, width=width)
+
+
+def draw_captioned(
+    picture: Image.Image,
+    captions: Sequence[str],
+    scores: Mapping[str, Float[ndarray, "caption"]],
+    *,
+    title: str = "",
+    subtitle: str = "",
+    chosen: int | None = None,
+) -> go.Figure:
+    """Draw a picture beside its captions, with a column of scores per model; the `chosen` row is set off."""
+    columns: dict[str, list[str]] = {"caption": list(captions)}
+    columns |= {name: [f"{value:.2f}" for value in values] for name, values in scores.items()}
+    fills = [PANEL if row == chosen else PAPER for row in range(len(captions))]
+    widths = [5.0] + [1.4] * len(scores)
+    return draw_table(columns, title=title, subtitle=subtitle, widths=widths, fills=fills, picture=picture)
+
+
 # Arrays painted over a picture: heat from a map of weights, outlines and tints from masks of pixels.
 
 
 def heat(picture: Image.Image, weights: Float[ndarray, "row column"], *, size: int = 288) -> Image.Image:
-    """`picture` under the colours of `weights`: the lowest leave it grey and dim, the highest glow.
+    """Paint the places whose weight is above the average over a pale picture.
 
-    The weights are stretched to [0, 1] (all equal: no heat at all) and enlarged bilinearly; `size` is the longer side
-    in pixels.
+    The average weight and everything below it leaves the picture uncovered; the largest is vermilion. Equal weights
+    paint nothing.
+
+    Args:
+        picture: what the weights belong to.
+        weights: a map of any resolution, enlarged bilinearly.
+        size: the longer side in pixels.
     """
     base, weights = enlarged(picture, size), np.asarray(weights, dtype=np.float32)
-    span = float(weights.max() - weights.min())
-    level = (weights - weights.min()) / span if span > 0 else np.zeros_like(weights)
-    smooth = Image.fromarray(level.astype(np.float32)).resize(base.size, Image.Resampling.BILINEAR)
-    level = np.clip(np.asarray(smooth), 0, 1)[..., None]
-    pixels, opacity = np.asarray(base, dtype=np.float32), 0.15 + 0.6 * level
-    grey = pixels.mean(axis=2, keepdims=True) * 0.55 + pixels * 0.25 + 30
-    return Image.fromarray(((1 - opacity) * grey + opacity * _ramp(level[..., 0])).clip(0, 255).astype(np.uint8))
+    above = weights - weights.mean()
+    levels = above / above.max() if above.max() > 1e-9 else np.zeros_like(weights)
+    smooth = np.asarray(Image.fromarray(levels).resize(base.size, Image.Resampling.BILINEAR)).clip(0, 1)
+    pixels = np.asarray(base, dtype=np.float32)
+    pale = 0.5 * pixels.mean(axis=2, keepdims=True) + 0.2 * pixels + 70
+    return Image.fromarray(_glowing(pale, smooth))
+
+
+def _glowing(pixels: Float[ndarray, "height width 3"], levels: Float[ndarray, "height width"]) -> UInt8[ndarray, "..."]:
+    """Colour pixels by levels from 0 (unchanged) to 1 (vermilion)."""
+    levels = levels[..., None]
+    glow = (1 - levels) * np.array(hex_to_rgb(ORANGE)) + levels * np.array(hex_to_rgb(VERMILION))
+    opacity = 0.9 * np.sqrt(levels)
+    return ((1 - opacity) * pixels + opacity * glow).clip(0, 255).astype(np.uint8)
+
+
+def draw_heat_scale(canvas: Canvas, left: float, top: float) -> None:
+    """Explain the colours of `heat` in a line of 20 pixels."""
+    bar = Image.fromarray(_glowing(np.full((12, 120, 3), 200.0), np.tile(np.linspace(0, 1, 120), (12, 1))))
+    canvas.picture(data_uri(bar), left, top + 4, 120, 12)
+    canvas.words("from a map's average weight (uncovered) to its largest", left + 130, top, size=13, colour=MUTED)
 
 
 def outlined(picture: Image.Image, mask: Bool[ndarray, "height width"], colour: str, *, rim: bool) -> Image.Image:
-    """`picture` with the border of `mask` (any resolution) drawn on it in `colour`, on request with a dark rim."""
+    """Draw the border of `mask` (any resolution) on `picture` in `colour`, on request with a dark rim."""
     inside = _resized(mask, picture)
     pixels = np.asarray(picture.convert("RGB")).copy()
     if rim:
@@ -246,7 +321,7 @@ def outlined(picture: Image.Image, mask: Bool[ndarray, "height width"], colour: 
 
 
 def tinted(picture: Image.Image, mask: Bool[ndarray, "height width"], colour: str, opacity: float) -> Image.Image:
-    """`picture` with the pixels of `mask` (any resolution) tinted in `colour`."""
+    """Tint the pixels of `mask` (any resolution) in `colour`."""
     pixels = np.asarray(picture.convert("RGB"), dtype=np.float32)
     tint = (1 - opacity) * pixels + opacity * np.array(hex_to_rgb(colour), dtype=np.float32)
     return Image.fromarray(np.where(_resized(mask, picture)[..., None], tint, pixels).astype(np.uint8))
@@ -257,105 +332,14 @@ def _resized(mask: Bool[ndarray, "row column"], picture: Image.Image) -> Bool[nd
 
 
 def enlarged(picture: Image.Image, size: int) -> Image.Image:
-    """`picture` as RGB with its longer side `size` pixels."""
+    """Return `picture` as RGB with its longer side `size` pixels."""
     shape = tuple(max(1, round(side * (size / max(picture.size)))) for side in picture.size)
     return picture.convert("RGB").resize(shape, Image.Resampling.BICUBIC)
 
 
 def _border(inside: Bool[ndarray, "height width"], thickness: int) -> Bool[ndarray, "height width"]:
-    """Pixels of the mask nearer than `thickness` to its outside, the picture's edge counted as outside."""
+    """Return the pixels of the mask nearer than `thickness` to its outside or to the picture's edge."""
     core = np.pad(inside, 1)
     for _ in range(thickness):
         core[1:-1, 1:-1] &= core[:-2, 1:-1] & core[2:, 1:-1] & core[1:-1, :-2] & core[1:-1, 2:]
     return inside & ~core[1:-1, 1:-1]
-
-
-def _ramp(level: Float[ndarray, "height width"]) -> Float[ndarray, "height width 3"]:
-    """Levels in [0, 1] as RGB (0 to 255) along Inferno, which stays ordered in grey and for colour-blind eyes."""
-    scale = get_colorscale("Inferno")
-    stops = np.array([stop for stop, _ in scale])
-    colours = np.array(validate_colors([name for _, name in scale], "tuple")) * 255
-    return np.stack([np.interp(level, stops, colours[:, channel]) for channel in range(3)], axis=-1)
-
-
-# The table: rows of text in named columns, optionally beside a picture with its own captions.
-
-PICTURE = 220  # pixels
-
-
-def draw_table(
-    columns: Mapping[str, Sequence[str]],
-    *,
-    title: str,
-    subtitle: str = "",
-    widths: Sequence[float] = (),
-    inks: Mapping[str, Sequence[str]] | None = None,
-    fills: Sequence[str] | Mapping[str, Sequence[str]] = (),
-    picture: Image.Image | None = None,
-    beside: Sequence[str] = (),
-) -> go.Figure:
-    """Draw a table. All texts are escaped and wrapped.
-
-    Args:
-        columns: the texts of each named column.
-        title: the figure's title.
-        subtitle: what is shown.
-        widths: relative widths of the columns; default: equal.
-        inks: text colours of a column, one per row.
-        fills: background colours, one per row, or one per row of each named column.
-        picture: shown to the left of the table.
-        beside: captions below the picture.
-    """
-    left = PICTURE + 28 if picture is not None else 0
-    room = WIDTH - 2 * SIDE - left
-    widths = widths or [1.0] * len(columns)
-    letters = [max(int(room * width / sum(widths) / 7.2), 4) for width in widths]
-    cells = [[label(text, width=wide) for text in texts] for texts, wide in zip(columns.values(), letters, strict=True)]
-    count = max(map(len, cells), default=0)
-    lines = [max(column[row].count("<br>") + 1 for column in cells) for row in range(count)]
-    if isinstance(fills, Mapping):
-        background = [list(fills.get(name, [PAPER] * count)) for name in columns]
-    else:
-        background = [list(fills) or [PAPER] * count] * len(columns)
-    colours = [list((inks or {}).get(name, [INK] * count)) for name in columns]
-    look = {"align": "left", "line": {"color": RULE}}
-    head = {"values": [f"<b>{label(name)}</b>" for name in columns], "font": {"size": 13, "color": MUTED}, "height": 30}
-    body = {"values": cells, "font": {"size": 13, "color": colours}, "height": 26, "fill": {"color": background}}
-    figure = go.Figure()
-    height = 30.0 + sum(26 + 17 * (line - 1) for line in lines)
-    below = PICTURE + 12.0
-    notes = [label(caption, width=33, lines=3) for caption in beside]
-    height = max(height, PICTURE + 12 + sum(map(_height, notes)) if picture is not None else 60) + 12
-    figure.add_table(
-        header={**head, **look, "fill": {"color": PANEL}},
-        cells={**body, **look},
-        columnwidth=list(widths),
-        domain={"x": [left / (WIDTH - 2 * SIDE), 1.0]},
-    )
-    figure = styled(figure, title, subtitle, height=round(height) + 100, legend=False)
-    if picture is not None:
-        size = {"sizex": PICTURE / (WIDTH - 2 * SIDE), "sizey": PICTURE / height}
-        place = {"xref": "paper", "yref": "paper", "x": 0, "y": 1}
-        figure.add_layout_image(source=data_uri(picture), **place, **size)
-        for note in notes:
-            corner = {"xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "top", "align": "left"}
-            figure.add_annotation(text=note, x=0, y=1 - below / height, **corner, showarrow=False, font_size=13)
-            below += _height(note)
-    return figure.update_layout(width=WIDTH, margin={"l": SIDE, "r": SIDE, "t": 90, "b": 10})
-
-
-def draw_captioned(
-    picture: Image.Image,
-    captions: Sequence[str],
-    scores: Mapping[str, Float[ndarray, "caption"]],
-    *,
-    title: str,
-    subtitle: str = "",
-    chosen: int | None = None,
-) -> go.Figure:
-    """Draw a picture beside its captions, with a column of scores per model; the `chosen` row is set off."""
-    columns = {"caption": list(captions)}
-    columns |= {name: [f"{value:.2f}" for value in values] for name, values in scores.items()}
-    fills = [PANEL if row == chosen else PAPER for row in range(len(captions))]
-    widths = [5.0] + [1.4] * len(scores)
-    return draw_table(columns, title=title, subtitle=subtitle, widths=widths, fills=fills, picture=picture)

@@ -1,13 +1,12 @@
-"""Measured results as figures: `draw_result` draws `results/NAME.json` as `drawn.toml` says.
+"""Measured results as figures: `draw_result` draws `results/NAME.json` as `figures.toml` says.
 
 `python -m workshop.plots.drawn` draws all of them again into `figures/`.
 """
 
-import tomllib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,26 +17,28 @@ from itmlab.fields import did_you_mean
 from itmlab.storage import profile
 
 from ..places import figure_directory
-from .bars import DASHED, Dot, Line, Row, draw_bars, draw_curves, draw_gains, interval_rows
+from .canvas import draw_table
+from .charts import CLEAR, Dot, Line, Row, draw_curves, draw_forest, draw_gains
 from .results import ROW, load_result, save_result
-from .saving import save
-from .theme import colour
+from .saving import figure_settings, save
+from .theme import BLUE, GREY, INK, MUTED, method_colour
 
 MARKED = 24  # points of a curve up to which each is marked
 ALONE = "alone"  # the row with a group's baseline; it becomes a part of the heading
+Rows = Sequence[Mapping[str, Any]]
 
 
 @cache
 def drawings() -> dict[str, dict[str, Any]]:
     """Return how each result is drawn, by the result's name."""
-    return tomllib.loads((Path(__file__).parent / "drawn.toml").read_text(encoding="utf-8"))
+    return {name: settings for name, settings in figure_settings().items() if "panels" in settings}
 
 
 def draw_result(name: str) -> go.Figure:
     """Draw the measured result `results/NAME.json`.
 
     Raises:
-        ItmlabError: there is no such result, or `drawn.toml` does not say how to draw it.
+        ItmlabError: there is no such result, or `figures.toml` does not say how to draw it.
 
     >>> draw_result("fne_contrasts").layout.height > 500
     True
@@ -47,31 +48,54 @@ def draw_result(name: str) -> go.Figure:
     return _draw(drawings()[name], load_result(name).rows)
 
 
-def _draw(drawing: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> go.Figure:
-    kinds = {"gains": _draw_gains, "values": _draw_values, "bars": _draw_bars, "curves": _draw_curves}
-    return kinds[drawing.get("kind", "gains")](drawing, _chosen_rows(drawing, rows))
+def _draw(drawing: Mapping[str, Any], rows: Rows) -> go.Figure:
+    kinds = {
+        "gains": _draw_gains,
+        "values": _draw_values,
+        "curves": _draw_curves,
+        "ranks": _draw_ranks,
+        "table": _draw_value_table,
+    }
+    draw = kinds[drawing.get("kind", "gains")]
+    titles = {"title": drawing["title"], "subtitle": drawing["subtitle"]}
+    return draw(drawing, _chosen_rows(drawing, [{**ROW, **row} for row in rows]), **titles)
 
 
-def _chosen_rows(drawing: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _chosen_rows(drawing: Mapping[str, Any], rows: Rows) -> list[dict[str, Any]]:
     """Return the rows that are drawn, in order, under the names that `drawing` gives them."""
-    rows = [{**ROW, **row} for row in rows if row["measure"] in drawing["panels"]]
+    wanted = drawing.get("where", {}).items()
+    rows = [row for row in rows if all(row[key] == value for key, value in wanted)]
+    if drawing.get("x") == "group":  # "20 % moved" is at 20
+        rows = [{**row, "x": float(re.match(r"[\d.]+", row["group"])[0])} for row in rows]
+    if "against" in drawing:
+        rows = _minus(rows, drawing["against"])
+    for key in ("row", "measure"):
+        if template := drawing.get(f"{key}_name"):
+            rows = [{**row, key: template.format(**row)} for row in rows]
+    measures = {key.removeprefix("− ") for key in drawing["panels"]}
+    rows = [row for row in rows if row["measure"] in measures]
     names = drawing.get("rows")
     if names is not None:
         rows = [{**row, "row": names[label]} for label in names for row in rows if row["row"] == label]
-    if "place" in drawing:
-        rows = [{**row, "row": drawing["place"].format(**row)} for row in rows]
     return rows
 
 
-def _titles(drawing: Mapping[str, Any]) -> dict[str, str]:
-    return {"title": drawing["title"], "subtitle": drawing["subtitle"]}
+def _minus(rows: Rows, baseline: str) -> list[dict[str, Any]]:
+    """Return the differences of values, without intervals, to one row at the same place."""
+
+    def place(row: Mapping[str, Any]) -> tuple[Any, ...]:
+        return row["group"], row["measure"], row["x"]
+
+    base = {place(row): row["value"] for row in rows if row["row"] == baseline}
+    ends = {"lower": None, "upper": None}
+    return [{**row, "value": row["value"] - base[place(row)], **ends} for row in rows if place(row) in base]
 
 
 def _ends(row: Mapping[str, Any]) -> tuple[float, float, float]:
     return row["value"], row["lower"], row["upper"]
 
 
-def _draw_gains(drawing: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> go.Figure:
+def _draw_gains(drawing: Mapping[str, Any], rows: Rows, **titles: str) -> go.Figure:
     differences = [row for row in rows if row["minus"]]
     headings = {row["group"]: f"{row['group']}; alone {row['value']:.0f}" for row in rows if row["row"] == ALONE}
     gains: dict[str, dict[str, dict[str, Any]]] = {}
@@ -79,65 +103,104 @@ def _draw_gains(drawing: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -
         if row["lower"] is not None:
             heading = headings.get(row["group"], row["group"])
             gains.setdefault(heading, {}).setdefault(row["row"], {})[row["measure"]] = _ends(row)
-    return draw_gains(gains, drawing["panels"], **_titles(drawing))
+    return draw_gains(gains, drawing["panels"], **titles)
 
 
-def _draw_values(drawing: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> go.Figure:
+def _draw_values(drawing: Mapping[str, Any], rows: Rows, **titles: str) -> go.Figure:
     panels, printed = drawing["panels"], drawing.get("printed", {})
     names, lines = drawing.get("rows", {}), list[Row]()
+    rows = [row for row in rows if not row["minus"]]
     labels = list(dict.fromkeys((row["group"], row["row"]) for row in rows))
-    values = {measure: [row for row in rows if row["measure"] == measure and not row["minus"]] for measure in panels}
-    ends = {measure: _last_end(values[measure], printed, measure) for measure in panels}
+    ends = {measure: _last_end(rows, printed, measure) for measure in panels}
+    plain = MUTED if any(method_colour(label) for _, label in labels) else BLUE
+    zero = [Dot(0.0, shade=CLEAR)] if drawing.get("from_zero") else []
     for place, (group, label) in enumerate(labels):
-        if group and (not place or labels[place - 1][0] != group):
+        first = not place or labels[place - 1][0] != group
+        if group and first:
             lines.append((group, []))
-        # A paper's numbers stand at a row, or at the first row of a group.
-        key = group if lines and not lines[-1][1] else next((key for key in names if names[key] == label), label)
+        # A paper's numbers stand at a row, at the first row of a group, or at a row of a group.
+        keys = [*[key for key in names if names[key] == label], label, f"{group}: {label}", *([group] if first else [])]
+        numbers = next((printed[key] for key in keys if key in printed), {})
         cells = []
         for measure in panels:
-            dots = [
-                _value_dot(row, colour(place), ends[measure])
-                for row in values[measure]
-                if (row["group"], row["row"]) == (group, label)
-            ]
-            number = printed.get(key, {}).get(measure)
-            cells.append(dots if number is None else [Dot(number, printed=True), *dots])
+            measured = {(row["group"], row["row"]): row for row in rows if row["measure"] == measure}
+            alone = f"{numbers.get(measure, 0):.1f}" if not measured else ""
+            dots = [Dot(numbers[measure], printed=True, text=alone)] if measure in numbers else []
+            if row := measured.get((group, label)):
+                text = f"{row['value']:.{2 if 0 < abs(row['value']) < 1 else 1}f}"
+                dots.append(Dot(*_ends(row), method_colour(label) or plain, text, at=ends[measure]))
+            cells.append(dots + zero)
         lines.append((label, cells))
-    axes = [{"tickangle": 0}] * len(panels)
-    return interval_rows(
-        lines, axes=axes, panels=list(panels.values()), across=drawing.get("across"), **_titles(drawing)
-    )
+    axes = [{"tickangle": 0, **drawing.get("xaxis", {})}] * len(panels)
+    return draw_forest(lines, axes=axes, panels=list(panels.values()), across=drawing.get("across"), **titles)
 
 
-def _last_end(rows: Sequence[Mapping[str, Any]], printed: Mapping[str, Any], measure: str) -> float:
+def _last_end(rows: Rows, printed: Mapping[str, Any], measure: str) -> float:
     """Return the largest number of a panel: the texts begin behind it."""
-    drawn = [row["value"] if row["upper"] is None else row["upper"] for row in rows]
+    drawn = [row["value"] if row["upper"] is None else row["upper"] for row in rows if row["measure"] == measure]
     return max([*drawn, *(numbers[measure] for numbers in printed.values() if measure in numbers)], default=0.0)
 
 
-def _value_dot(row: Mapping[str, Any], shade: str, at: float) -> Dot:
-    digits = 2 if abs(row["value"]) < 1 else 1
-    return Dot(*_ends(row), shade, f"{row['value']:.{digits}f}", at=at)
-
-
-def _draw_bars(drawing: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> go.Figure:
-    bars = {row["row"]: row["value"] if row["lower"] is None else _ends(row) for row in rows}
-    return draw_bars(bars, axis=next(iter(drawing["panels"].values())), **_titles(drawing))
-
-
-def _draw_curves(drawing: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> go.Figure:
+def _draw_curves(drawing: Mapping[str, Any], rows: Rows, **titles: str) -> go.Figure:
     panels: dict[str, dict[str, Line]] = {}
     for measure, name in drawing["panels"].items():
         references = drawing.get("references", {}) if not panels else {}
-        panels[name] = {label: Line(np.array(y), x, **DASHED) for label, (x, y) in references.items()}
+        panels[name] = {
+            label: Line(np.array(y), x, shade=GREY, dash="dash", width=2) for label, (x, y) in references.items()
+        }
         for label in dict.fromkeys(row["row"] for row in rows if row["measure"] == measure):
             points = [row for row in rows if row["measure"] == measure and row["row"] == label]
             x, y, *ends = (np.array([row[key] for row in points], float) for key in ("x", "value", "lower", "upper"))
-            ends = [] if np.isnan(ends).any() else ends
+            if drawing.get("from_zero"):  # changes begin at 0
+                x, y, ends = np.insert(x, 0, 0.0), np.insert(y, 0, 0.0), []
+            ends = [] if not ends or np.isnan(ends).any() else ends
             look = {"dash": "dash"} if label in drawing.get("dashed", ()) else {"markers": len(y) <= MARKED}
             panels[name][label] = Line(y, x.tolist(), *ends, **look, fill=drawing.get("fill", False))
-    figure = draw_curves(panels, axis=drawing["axis"], across=drawing.get("across"), **_titles(drawing))
+    options = {key: drawing[key] for key in ("across", "named_at_end") if key in drawing}
+    figure = draw_curves(panels, axis=drawing["axis"], **options, **titles)
+    if drawing.get("one_scale"):
+        figure.update_yaxes(matches="y")
+    if drawing.get("differences"):
+        figure.update_yaxes(rangemode="normal", zeroline=True, zerolinecolor=INK, zerolinewidth=1)
     return figure.update_xaxes(drawing.get("xaxis", {})).update_yaxes(drawing.get("yaxis", {}))
+
+
+def _draw_ranks(drawing: Mapping[str, Any], rows: Rows, **titles: str) -> go.Figure:
+    """Draw the place of each row by each measure, with its value in the mark (a bump chart)."""
+    curves: dict[str, list[tuple[str, int, str]]] = {}
+    for measure, name in drawing["panels"].items():
+        of_measure = sorted((row for row in rows if row["measure"] == measure), key=lambda row: -row["value"])
+        for rank, row in enumerate(of_measure, 1):
+            curves.setdefault(row["row"], []).append((name.replace(" ", "<br>"), rank, f"{row['value']:.1f}"))
+    lines = {}
+    for label in sorted(curves, key=lambda name: curves[name][-1][1]):
+        measures, ranks, texts = zip(*curves[label], strict=True)
+        lines[label] = Line(np.array(ranks), measures, texts=texts)
+    figure = draw_curves({"": lines}, axis="", named_at_end=True, **titles)
+    figure.update_yaxes(range=[len(lines) + 0.5, 0.5], dtick=1, title="place", showgrid=False)
+    return figure.update_layout(height=figure.layout.height + 40)
+
+
+def _draw_value_table(drawing: Mapping[str, Any], rows: Rows, **titles: str) -> go.Figure:
+    """Write values with their intervals into a table; a panel "− measure" holds the differences."""
+    columns: dict[str, list[str]] = {"": list(dict.fromkeys(row["row"] for row in rows))}
+    for measure, name in drawing["panels"].items():
+        difference = measure.startswith("− ")
+        measured = {
+            row["row"]: row
+            for row in rows
+            if row["measure"] == measure.removeprefix("− ") and bool(row["minus"]) == difference
+        }
+        columns[name] = [_in_words(measured.get(label), difference) for label in columns[""]]
+    return draw_table(columns, widths=[0.8] + [1.0] * (len(columns) - 1), **titles)
+
+
+def _in_words(row: Mapping[str, Any] | None, difference: bool) -> str:
+    if row is None:
+        return ""
+    value = f"{row['value']:{'+' if difference else ''}.1f}"
+    ends = "" if row["lower"] is None else f" ({row['lower']:.1f} to {row['upper']:.1f})"
+    return (value + ends).replace("-", "−")
 
 
 # Recording what a notebook has measured.
@@ -165,8 +228,7 @@ def record_result(name: str, rows: Sequence[Mapping[str, Any]], **changes: Any) 
 
 
 def _save(name: str, figure: go.Figure) -> go.Figure:
-    save(figure, name, {"notebook": drawings()[name]["notebook"], "result": f"results/{name}.json"})
-    return figure
+    return save(figure, name, {"result": f"results/{name}.json"})
 
 
 def curve_rows(
@@ -192,4 +254,4 @@ def curve_rows(
 
 if __name__ == "__main__":
     for name in drawings():
-        _save(name, draw_result(name))
+        save(draw_result(name), name, {"result": f"results/{name}.json"}, directory=figure_directory())

@@ -10,8 +10,8 @@ from numpy import ndarray
 from PIL import Image
 
 from . import theme
-from .bars import Line, draw_curves
 from .canvas import draw_gallery, draw_table
+from .charts import Line, draw_curves
 from .theme import translucent
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def draw_false_negative_probability(
     positive_scores: Float[ndarray, "pair"],
     negative_scores: Float[ndarray, "negative"],
     *,
-    title: str,
+    title: str = "",
     subtitle: str = "",
     scores: Float[ndarray, "candidate"] | None = None,
     weights: Float[ndarray, "candidate"] | None = None,
@@ -84,7 +84,7 @@ def draw_false_negative_probability(
         figure.add_vrect(left, right, **look, row=2, col=1)
         figure.add_vrect(left, right, **look, row=3, col=1)
     figure.update_xaxes(range=[low, high])
-    return figure.update_layout(height=760)
+    return figure.update_layout(height=820)
 
 
 def _histogram(observed: Float[ndarray, "score"], x: Float[ndarray, "point"], shade: str) -> Line:
@@ -135,7 +135,7 @@ def draw_negative_captions(
     captions: Sequence[str],
     posteriors: Float[ndarray, "negative"],
     *,
-    title: str,
+    title: str = "",
     subtitle: str = "",
     weights: Float[ndarray, "negative"] | None = None,
     truth_labels: Integer[ndarray, "negative"] | None = None,
@@ -182,7 +182,7 @@ def draw_negative_pictures(
     pictures: Sequence[Image.Image],
     posteriors: Float[ndarray, "negative"],
     *,
-    title: str,
+    title: str = "",
     weights: Float[ndarray, "negative"] | None = None,
     truth_labels: Integer[ndarray, "negative"] | None = None,
     drawn: Integer[ndarray, "negative"] | None = None,
@@ -222,18 +222,3 @@ def percent(probability: float) -> str:
         return "< 0.01 %"
     digits = 2 if value < 1 else int(value < 10)
     return f"{value:.{digits}f} %"
-
-
-def true_images(true: Integer[ndarray, "caption"]) -> dict[str, float]:
-    """Return the percentage of captions by the number of images that they are true of.
-
-    Numbers are grouped in steps that double (1, 2, 3–4, 5–8, …). A caption that is true of one image has no false
-    negative.
-    """
-    step = np.ceil(np.log2(np.maximum(true, 1))).astype(int)
-    shares = {}
-    for power, share in enumerate(100 * np.bincount(step) / len(step)):
-        edge = 2**power
-        name = f"{edge // 2 + 1}–{edge} images" if edge > 2 else f"{edge} images"
-        shares["1: its own only" if edge == 1 else name] = float(share)
-    return shares

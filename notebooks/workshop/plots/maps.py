@@ -11,8 +11,7 @@ from PIL import Image
 from plotly.subplots import make_subplots
 
 from . import theme
-from .bars import Dot, Row, interval_rows
-from .canvas import Canvas, data_uri, draw_captioned, draw_table, enlarged, heat, outlined
+from .canvas import Canvas, data_uri, draw_captioned, draw_heat_scale, draw_table, enlarged, heat, outlined
 from .theme import colour, label, styled, translucent
 
 if TYPE_CHECKING:
@@ -23,41 +22,47 @@ if TYPE_CHECKING:
 def draw_attention_maps(
     maps: Mapping[str, "Sequence[AttentionMap]"],
     *,
-    title: str = "Where each word lands",
+    title: str = "",
     subtitle: str = "",
     outlines: Sequence[Bool[ndarray, "height width"] | None] = (),
     numbers: Sequence[int] | None = None,
 ) -> go.Figure:
-    """The picture, then each word's map over it, a row a checkpoint; a row too long for the width is broken.
+    """Draw a picture, then each word's map over it, a row per checkpoint; a long row is broken.
 
-    All checkpoints map the same words of the same picture. `outlines` holds for each word the visible pixels of the
-    object that it means (or None), drawn as a white line. Each map is stretched to its own range. With the words'
-    `numbers` the pointer finds them ("words") and the patches of the picture ("patches", as the first checkpoint's).
+    Args:
+        maps: by checkpoint, the maps of the same words of the same picture. Places above a map's average are coloured;
+            each map has its own range.
+        title: the figure's title.
+        subtitle: what is shown.
+        outlines: for each word the visible pixels of the object that it means (or None), drawn as a white line.
+        numbers: the words' numbers; the pointer then finds the words ("words") and the patches of the picture
+            ("patches", as the first checkpoint's).
     """
     words = max((len(row) for row in maps.values()), default=0)
     columns = min(words + 1, 6)
     side, gap, head = 16, 14, 26
     cell = min(230.0, (theme.WIDTH - 2 * side - gap * (columns - 1)) / columns)
     canvas, top = Canvas(), 0.0
-    found: dict[str, list[tuple[float, float, float, int]]] = {"patches": [], "words": []}  # x, y, size, number
+    targets: dict[str, list[tuple[float, float, float, int]]] = {"patches": [], "words": []}  # x, y, size, number
     for name, row in maps.items():
         canvas.words(f"<b>{label(name)}</b>", side, top + 4)
         tall = cell * min(1.0, row[0].picture.height / row[0].picture.width) if row else 0.0
         if row:
             canvas.picture(data_uri(row[0].picture), side, top + head, cell, tall)
-            found["patches"] += _patches(row[0], next(iter(maps.values()))[0].weights.shape, side, top + head, tall)
+            targets["patches"] += _patches(row[0], next(iter(maps.values()))[0].weights.shape, side, top + head, tall)
         for index, attention in enumerate(row):
             line, column = divmod(index, columns - 1)
             left, high = side + (column + 1) * (cell + gap), top + line * (tall + head + 4)
-            seen = painted(attention, outlines[index] if index < len(outlines) else None)
+            overlaid = painted(attention, outlines[index] if index < len(outlines) else None)
             wide = tall * attention.picture.width / attention.picture.height  # a portrait leaves room on its right
             canvas.words(label(attention.word), left + wide / 2, high + 4, colour=theme.MUTED, across="center")
-            canvas.picture(data_uri(seen, largest=288, photographic=True), left, high + head, cell, tall)
+            canvas.picture(data_uri(overlaid, largest=288, photographic=True), left, high + head, cell, tall)
             if numbers is not None:
-                found["words"].append((left + wide / 2, high + head + tall / 2, min(wide, tall), numbers[index]))
+                targets["words"].append((left + wide / 2, high + head + tall / 2, min(wide, tall), numbers[index]))
         top += max(1, -(-len(row) // max(columns - 1, 1))) * (tall + head + 4) + 12
-    figure = canvas.figure(title, subtitle, height=top)
-    for kind, marks in found.items() if numbers is not None else ():
+    draw_heat_scale(canvas, side, top)
+    figure = canvas.figure(title, subtitle, height=top + 28)
+    for kind, marks in targets.items() if numbers is not None else ():
         x, y, size, number = zip(*marks, strict=True) if marks else ((), (), (), ())
         look = {"mode": "markers", "marker": {"size": size, "symbol": "square", "opacity": 0}, "hoverinfo": "none"}
         figure.add_scatter(x=x, y=y, customdata=number, legendgroup=kind, **look)
@@ -67,15 +72,15 @@ def draw_attention_maps(
 
 
 def painted(attention: "AttentionMap", outline: Bool[ndarray, "height width"] | None = None) -> Image.Image:
-    """A word's map over its picture, with the border of what the word means, if given, as a white line."""
-    seen = heat(attention.picture, attention.weights)
-    return seen if outline is None else outlined(seen, outline, theme.PAPER, rim=True)
+    """Paint a word's map over its picture, with the border of what the word means, if given, as a white line."""
+    overlaid = heat(attention.picture, attention.weights)
+    return overlaid if outline is None else outlined(overlaid, outline, theme.PAPER, rim=True)
 
 
 def _patches(
     shown: "AttentionMap", grid: tuple[int, int], left: float, top: float, tall: float
 ) -> list[tuple[float, float, float, int]]:
-    """Where the patches of a picture `tall` pixels high lie: their middles, their size, their number."""
+    """Return where the patches of a picture `tall` pixels high lie: their middles, their size, their number."""
     rows, columns = grid
     high, wide = tall / rows, tall * shown.picture.width / shown.picture.height / columns
     middles = ((left + (n % columns + 0.5) * wide, top + (n // columns + 0.5) * high) for n in range(rows * columns))
@@ -86,9 +91,12 @@ BEST = 8  # words listed for a patch
 
 
 def draw_words_on_patch(maps: Mapping[str, "Sequence[AttentionMap]"], patch: int) -> go.Figure:
-    """The picture with one patch framed, and the words that land on it most by the last checkpoint, with all weights.
+    """Draw the picture with one patch framed, beside the words that land on it most by the last checkpoint.
 
-    `patch` counts by row in the first checkpoint's grid; where another has a finer one, its patch there is taken.
+    Args:
+        maps: by checkpoint, the maps of the same words of the same picture.
+        patch: its number by row in the first checkpoint's grid. Where another has a finer grid, the patch at the same
+            place is taken.
     """
     first, last = next(iter(maps.values())), list(maps.values())[-1]
     if not first:
@@ -97,9 +105,9 @@ def draw_words_on_patch(maps: Mapping[str, "Sequence[AttentionMap]"], patch: int
     row, column = divmod(patch, columns)
     at = (row + 0.5) / rows, (column + 0.5) / columns
 
-    def weight(each: "AttentionMap") -> float:
-        down, across = each.weights.shape
-        return float(each.weights[int(at[0] * down), int(at[1] * across)])
+    def weight(attention: "AttentionMap") -> float:
+        down, across = attention.weights.shape
+        return float(attention.weights[int(at[0] * down), int(at[1] * across)])
 
     best = sorted(range(len(last)), key=lambda number: -weight(last[number]))[:BEST]
     mask = np.zeros((rows, columns), dtype=bool)
@@ -107,59 +115,38 @@ def draw_words_on_patch(maps: Mapping[str, "Sequence[AttentionMap]"], patch: int
     return draw_captioned(
         outlined(enlarged(first[0].picture, 256), mask, theme.PAPER, rim=True),
         [first[number].word for number in best],
-        {name: np.array([weight(each[number]) for number in best]) for name, each in maps.items()},
+        {name: np.array([weight(row[number]) for number in best]) for name, row in maps.items()},
         title="What lands on this patch",
         subtitle=f"row {row + 1}, column {column + 1}; a word's weight there",
     )
 
 
-# Does attention land on the object that the word means?
-
-Interval = tuple[float, float, float]
-PANELS = {"accuracy": "map's peak is on the object", "mass": "mass of the map on the object"}
-
-
-def draw_pointing_bars(
-    measures: Mapping[str, Mapping[str, Interval]], chance: float, *, title: str, subtitle: str = ""
-) -> go.Figure:
-    """Draw how often maps land on what a word means, in percent, with intervals.
-
-    Args:
-        measures: `measures[checkpoint]["accuracy" | "mass"]` = (value, lower, upper), shares from 0 to 1.
-        chance: the objects' mean share of the picture, which a flat map reaches.
-    """
-    rows: list[Row] = [("chance", [Dot(100 * chance, shade=theme.GREY, text=f"{100 * chance:.1f} %")] * len(PANELS))]
-    for number, (name, measured) in enumerate(measures.items()):
-        cells = []
-        for measure in PANELS:
-            value, lower, upper = (100 * share for share in measured[measure])
-            cells.append(Dot(value, lower, upper, colour(number), f"{value:.1f} %"))
-        rows.append((name, cells))
-    return interval_rows(rows, axes=[{"title": "%"}] * 2, title=title, subtitle=subtitle, panels=list(PANELS.values()))
-
-
 # Maps of features: several kinds of points in one plane, a panel a model, one picture and its captions picked out.
 
-SYMBOLS = ("square", "circle", "diamond", "triangle-up")
+SYMBOLS = ("square", "circle", "diamond", "triangle-up", "x", "star")
 DIGITS = 2  # behind the point of a place: a hundredth of a unit is less than a pixel
-MOST = 2000  # points a panel: more make a page heavy and show nothing more
+MOST, FEW = 2000, 300  # points per panel: more make a page heavy; few are drawn larger
 SIDE, GAP = 30, 0.03  # pixels left and right; the share of the width between two panels
 
 
 def draw_projection(
     panels: Mapping[str, Mapping[str, Float[ndarray, "point 2"]]],
     *,
-    title: str,
+    title: str = "",
     subtitle: str = "",
     ids: Mapping[str, Sequence[str]] | None = None,
     picked: Mapping[str, Sequence[int]] | None = None,
     most: int = MOST,
 ) -> go.Figure:
-    """A panel a map, `panels[map][kind]` the places of points; hovering shows a point's id of `ids[kind]`.
+    """Draw points in the plane, a panel per map. Axes have no unit: only what lies near what has a meaning.
 
-    Of more than `most` points a panel, some are drawn by lot, the same in every panel, and the subtitle says so. The
-    points `picked[kind]` are always shown, the first of the first kind joined to all others. A point's `customdata` is
-    its number within its kind. Axes have no unit: what is near what is all that a map tells.
+    Args:
+        panels: `panels[map][kind]` are the places of points.
+        title: the figure's title.
+        subtitle: what is shown.
+        ids: names of the points by kind, shown on hover. A point's `customdata` is its number within its kind.
+        picked: numbers of points by kind that are always shown, the first of the first kind joined to all others.
+        most: of more points per panel, a random sample is drawn, the same in every panel, and the subtitle says so.
     """
     picked = {kind: list(picked[kind]) for kind in picked} if picked else {}
     names, count = list(panels), max(len(panels), 1)
@@ -180,8 +167,10 @@ def draw_projection(
                 legendgroup=kind,
                 showlegend=column == 1,
                 marker={
-                    **{"symbol": SYMBOLS[number % len(SYMBOLS)], "color": colour(number), "line": {"width": 0}},
-                    **{"size": 6 if first else 4.5, "opacity": 0.75 if first else 0.6},
+                    "symbol": SYMBOLS[number % len(SYMBOLS)],
+                    "color": colour(number),
+                    "size": 9 if everything < FEW else 6 if first else 4.5,
+                    "opacity": 0.75 if first else 0.6,
                 },
                 customdata=shown,
                 text=[label(names_of[n]) if names_of else f"{label(kind)} {n}" for n in shown.tolist()],
@@ -189,7 +178,7 @@ def draw_projection(
                 **place,
             )
         _pick(figure, groups, picked, place, first=column == 1)
-        frame(figure, list(groups.values()), place)
+        _frame(figure, list(groups.values()), place)
     if everything > most:
         subtitle = f"{subtitle}{'; ' if subtitle else ''}{most:,} of {everything:,} points drawn"
     side = (theme.WIDTH - 2 * SIDE) * (1 - GAP * (len(names) - 1)) / count
@@ -201,21 +190,21 @@ def draw_projection(
     return figure.update_layout(height=round(side + above + 20), margin=margin, legend=legend)
 
 
-def frame(figure: go.Figure, groups: Sequence[Float[ndarray, "point 2"]], place: dict[str, int]) -> None:
-    """A square about all points, without ticks, in which both axes have one scale."""
+def _frame(figure: go.Figure, groups: Sequence[Float[ndarray, "point 2"]], place: dict[str, int]) -> None:
+    """Set a square about all points, without ticks, in which both axes have one scale."""
     points = np.concatenate([*groups, np.zeros((0, 2))])
     lowest, highest = (points.min(axis=0), points.max(axis=0)) if len(points) else (np.zeros(2), np.ones(2))
     middle, reach = (lowest + highest) / 2, 0.54 * max(float((highest - lowest).max()), 1e-6)
     plain = {"showticklabels": False, "ticks": "", "showgrid": False, "constrain": "domain"}
     border = {"showline": True, "mirror": True, "linecolor": theme.RULE}
-    across, up = ([each - reach, each + reach] for each in middle.tolist())
+    across, up = ([centre - reach, centre + reach] for centre in middle.tolist())
     figure.update_xaxes(range=across, **plain, **border, **place)
     column = place["col"]
     figure.update_yaxes(range=up, scaleanchor=f"x{column if column > 1 else ''}", **plain, **border, **place)
 
 
 def _sample(points: int, share: float, always: Sequence[int], seed: int) -> Int64[ndarray, "shown"]:
-    """The points that are drawn: about `share` of them by lot, and those in `always`."""
+    """Return the points that are drawn: about `share` of them by lot, and those in `always`."""
     if share >= 1:
         return np.arange(points)
     drawn = np.random.default_rng(seed).permutation(points)[: round(share * points)]
@@ -230,7 +219,7 @@ def _pick(
     *,
     first: bool,
 ) -> None:
-    """Lines from the first picked point to the others, and rims about them all; drawn empty where nothing is picked."""
+    """Draw lines from the first picked point to the others, and rims about them all."""
     chosen = [groups[kind][index] for kind in groups for index in picked.get(kind, ())]
     lines = [end for other in chosen[1:] for end in (chosen[0], other, (np.nan, np.nan))]
     ends, spots = np.array(lines).reshape(-1, 2), np.array(chosen).reshape(-1, 2)
@@ -263,63 +252,33 @@ def draw_shared_words(
     return draw_table(columns, title=title, subtitle=subtitle, picture=pictures[0] if pictures else None)
 
 
-# A batch around one anchor on a map, and the similarities of its negatives (ITContrast, Fig. 2).
-
-BIN = 0.05  # of cosine
-LOOKS = {
-    "easy negatives": {"color": translucent(theme.GREY, 0.55), "size": 7},
-    "hard negatives": {"color": theme.VERMILION, "size": 9},
-    "positives": {"color": theme.BLUE, "size": 11, "symbol": "square"},
-    "synthesised": {"color": theme.PURPLE, "size": 13, "symbol": "diamond-open"},
-}
+# A batch around one anchor on a map (ITContrast, Fig. 2).
 
 
 def draw_batch_neighbourhood(
-    batch: "BatchNeighbourhood", *, title: str, subtitle: str = "", ids: Sequence[str] | None = None
+    batch: "BatchNeighbourhood", *, title: str = "", subtitle: str = "", ids: Sequence[str] | None = None
 ) -> go.Figure:
-    """Draw the candidates of one anchor on a map (left), and how many have which similarity with it (right).
+    """Draw the candidates of one anchor on a map: easy and hard negatives, true ones, positives and synthetic ones.
 
-    Hard negatives lie right of the dashed line: a triplet loss learns from them. A green rim marks a negative that the
-    world calls true.
+    A triplet loss learns from hard negatives: they are nearer to the anchor than the positives less the margin.
 
     Args:
-        ids: names of the candidates by their number in the data. A point's `customdata` is that number.
+        batch: the anchor's candidates.
+        title: the figure's title.
+        subtitle: the settings.
+        ids: names of the candidates by their number in the data, shown on hover.
     """
-    figure = make_subplots(1, 2, column_widths=[0.55, 0.45], horizontal_spacing=0.1)
-    scores, index = batch.scores.numpy(), batch.index.numpy()
-    easy = ~(batch.positives | batch.hard)
-    kinds = {"easy negatives": easy.numpy(), "hard negatives": batch.hard.numpy(), "positives": batch.positives.numpy()}
-    true = np.zeros(len(index), dtype=bool) if batch.true is None else batch.true.numpy()
-    groups = {kind: (batch.places[chosen], scores[chosen], index[chosen]) for kind, chosen in kinds.items()}
-    made = batch.synthetic_scores.numpy()
-    if len(made):
-        groups["synthesised"] = batch.synthetic_places, made, np.full(len(made), -1)
-    for kind, (places, similarity, numbers) in groups.items():
-        names = [f"candidate {number}" if ids is None or number < 0 else label(ids[number]) for number in numbers]
-        is_true = true[kinds[kind]] if kind in kinds else np.zeros(len(numbers), dtype=bool)
-        rims = np.where(is_true, theme.GREEN, theme.PAPER).tolist()
-        figure.add_scatter(
-            x=places[:, 0],
-            y=places[:, 1],
-            mode="markers",
-            name=f"{kind} ({len(places)})",
-            marker={**LOOKS[kind], "line": {"color": rims, "width": 2}},
-            customdata=numbers,
-            text=[f"{name}: {score:.2f}" for name, score in zip(names, similarity, strict=True)],
-            hovertemplate=f"%{{text}}<extra>{kind}</extra>",
-            row=1,
-            col=1,
-        )
-        bins = {"start": -1, "end": 1.001, "size": BIN}
-        shade = LOOKS[kind]["color"]
-        figure.add_histogram(x=similarity, xbins=bins, marker_color=shade, name=kind, showlegend=False, row=1, col=2)
-    star = {"color": theme.INK, "size": 17, "symbol": "star"}
-    figure.add_scatter(
-        x=batch.anchor_place[:, 0], y=batch.anchor_place[:, 1], mode="markers", marker=star, name="anchor", row=1, col=1
-    )
-    frame(figure, [batch.places, batch.anchor_place, batch.synthetic_places], {"row": 1, "col": 1})
-    figure.add_vline(x=batch.threshold, line={"color": theme.INK, "width": 1.5, "dash": "dash"}, row=1, col=2)
-    figure.update_xaxes(title="cosine with the anchor", row=1, col=2)
-    figure.update_yaxes(title="candidates", row=1, col=2)
-    figure = styled(figure, title, subtitle, height=560)
-    return figure.update_layout(barmode="stack", margin_t=figure.layout.margin.t + 26)
+    true = (batch.true if batch.true is not None else batch.hard & False) & ~batch.positives
+    kinds = {
+        "easy negatives": ~(batch.positives | batch.hard | true),
+        "hard negatives": batch.hard & ~true,
+        "true, yet called negative": true,
+        "positives": batch.positives,
+    }
+    groups, names = {}, {}
+    for kind, chosen in kinds.items():
+        numbers = batch.index[chosen].tolist()
+        groups[f"{kind} ({len(numbers)})"] = batch.places[chosen.numpy()]
+        names[f"{kind} ({len(numbers)})"] = [ids[number] if ids else f"candidate {number}" for number in numbers]
+    groups |= {f"synthetic ({len(batch.synthetic_places)})": batch.synthetic_places, "anchor": batch.anchor_place}
+    return draw_projection({"": groups}, title=title, subtitle=subtitle, ids=names)

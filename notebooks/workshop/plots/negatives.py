@@ -1,13 +1,10 @@
 """Figures of negatives: their sentences as rows, their scores beside the captions'.
 
-TAGS-DC (Fan et al., 2022), Figures 1a and 1b. Changed words are in colour and underlined.
+TAGS-DC (Fan et al., 2022), Figures 1a and 1b. Changed words are in colour.
 """
 
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
-from operator import itemgetter
 
 import numpy as np
 import plotly.graph_objects as go
@@ -22,12 +19,10 @@ from itmlab.text.alignment import token_characters
 from itmlab.text.graph import tokenise
 
 from ..analysis.negatives import SyntheticNegatives
-from .canvas import Canvas, data_uri
-from .theme import INK, MUTED, PURPLE, RULE, TRUTH_LABELS, WIDTH, label, styled, translucent
+from .canvas import Cell, draw_table
+from .theme import INK, MUTED, PURPLE, TRUTH_LABELS, VERMILION, label, styled, translucent
 
 # Negatives of one caption as a list, and the hardest of several captions (Figure 1b).
-
-PICTURE, MARGIN, BAR = 170, 16, 76  # pixels: picture, margin, width of a score's bar
 
 
 @dataclass(frozen=True)
@@ -60,86 +55,72 @@ def draw_negative_list(
     caption: str,
     negatives: Sequence[Negative],
     *,
-    title: str,
+    title: str = "",
     subtitle: str = "",
     score: float | None = None,
     scores: Sequence[float] | None = None,
     own_captions: Sequence[str] = (),
 ) -> go.Figure:
-    """Draw a picture with its captions, and beside it negatives with changed words underlined.
+    """Draw a picture and its captions beside negatives of the first caption, with changed words in colour.
 
     Args:
-        score: the model's score of the caption, a thin line on each bar.
-        scores: the model's scores of the negatives, drawn as bars.
+        picture: the picture.
+        caption: the caption that the negatives were made of.
+        negatives: in the order of rows.
+        title: the figure's title.
+        subtitle: what is shown.
+        score: the model's score of the caption.
+        scores: the model's scores of the negatives; one that is no lower than the caption's is vermilion.
         own_captions: the picture's other captions.
     """
-    canvas = Canvas()
-    rows = [("", negative, None if scores is None else scores[at]) for at, negative in enumerate(negatives)]
-    bottom = _draw_rows(canvas, picture, rows, score, 26.0)
-    if not negatives:
-        canvas.words("no negative is left", MARGIN + PICTURE + 26, 34, size=14, colour=MUTED)
-    below = 26.0 + PICTURE + 10
-    for number, sentence in enumerate([caption, *own_captions]):
-        text = label(sentence, width=28, lines=4)
-        canvas.words(text, MARGIN, below, size=13, colour=MUTED if number else INK)
-        below += 17 * (text.count("<br>") + 1) + 6
-    return canvas.figure(title, subtitle, height=max(bottom, below) + 8)
+    rows = [("caption", Negative(caption, truth=True), score)]
+    rows += [(str(at), negative, scores[at - 1] if scores else None) for at, negative in enumerate(negatives, 1)]
+    return _draw_rows([(picture, rows)], title, subtitle, beside=own_captions)
 
 
-def draw_synthetic_examples(examples: Sequence[Example], *, title: str, subtitle: str = "") -> go.Figure:
+def draw_synthetic_examples(examples: Sequence[Example], *, title: str = "", subtitle: str = "") -> go.Figure:
     """Draw pictures, each with its caption and below it named negatives (Figure 1b)."""
-    canvas, top = Canvas(), 26.0
+    pictures = []
     for example in examples:
         rows = [("caption", Negative(example.caption, truth=True), example.score)]
         rows += [(name, negative, example.scores.get(name)) for name, negative in example.negatives.items()]
-        top = _draw_rows(canvas, example.picture, rows, example.score, top) + 18
-    return canvas.figure(title, subtitle, height=top)
+        pictures.append((example.picture, rows))
+    return _draw_rows(pictures, title, subtitle)
 
 
 def _draw_rows(
-    canvas: Canvas,
-    picture: Image.Image,
-    rows: Sequence[tuple[str, Negative, float | None]],
-    mark: float | None,
-    top: float,
-) -> float:
-    """Draw a picture and beside it (name, negative, score) as rows; returns where they end.
-
-    `mark` is the score of the caption: a thin line on each bar.
-    """
-    canvas.picture(data_uri(picture), MARGIN, top, PICTURE, PICTURE)
-    left, right = MARGIN + PICTURE + 26, WIDTH - MARGIN
-    bar, perplexity = right - 304, right - 118
-    columns = {"score": (bar, "left"), "perplexity": (perplexity, "right"), "the world says": (right, "right")}
-    for head, (x, across) in columns.items():
-        canvas.words(head, x, top - 26, size=13, colour=MUTED, across=across)
-    values = [0.0, *(value for _, _, value in rows if value is not None), *([] if mark is None else [mark])]
-    low, scale = min(values), BAR / max(max(values) - min(values), 1e-9)
-    line = top
-    for name, negative, value in rows:
-        text = marked(negative, width=41, lines=3)
-        if name:
-            text = f'<span style="color:{MUTED}">{label(name)}</span><br>{text}'
-        height = 18 * (text.count("<br>") + 1) + 14
-        middle = line + height / 2
-        canvas.words(text, left, middle, size=13, down="middle")
-        if value is not None:
-            canvas.rectangle(bar, middle - 5, BAR, 10, fillcolor=RULE, line={"width": 0})
-            canvas.rectangle(bar, middle - 5, (value - low) * scale, 10, fillcolor=PURPLE, line={"width": 0})
-            canvas.words(f"<b>{value:.3f}</b>", bar + BAR + 8, middle, size=13, down="middle")
-        if value is not None and mark is not None:
-            canvas.rectangle(bar + (mark - low) * scale - 1, middle - 9, 2, 18, fillcolor=INK, line={"width": 0})
-        if negative.fluency is not None:
-            canvas.words(short(negative.fluency), perplexity, middle, size=13, across="right", down="middle")
-        shade, words = TRUTH_LABELS[-1 if negative.truth is None else int(negative.truth)]
-        canvas.words(f"<b>{words}</b>", right, middle, size=13, colour=shade, across="right", down="middle")
-        line += height
-        canvas.line((left, line), (right, line), RULE)
-    return max(top + PICTURE, line)
+    pictures: Sequence[tuple[Image.Image, Sequence[tuple[str, Negative, float | None]]]],
+    title: str,
+    subtitle: str,
+    beside: Sequence[str] = (),
+) -> go.Figure:
+    """Draw pictures beside rows of (name, negative, score), the caption first."""
+    head, sentence, likely, world = "", "sentence", "perplexity", "the world says"
+    columns: dict[str, list[Cell]] = {head: [], sentence: [], "score": [], likely: [], world: []}
+    inks: dict[str, list[str]] = {head: [], "score": [], world: []}
+    starts = {}
+    for picture, rows in pictures:
+        starts[len(columns[head])] = picture
+        for name, negative, score in rows:
+            shade, words = TRUTH_LABELS[-1 if negative.truth is None else int(negative.truth)]
+            columns[head].append(name)
+            columns[sentence].append([(part, CHANGED if changed else "") for part, changed in changed_parts(negative)])
+            columns["score"].append("" if score is None else f"{score:.3f}")
+            columns[likely].append("" if negative.fluency is None else short(negative.fluency))
+            columns[world].append(words)
+            known = name != "caption" and score is not None and rows[0][2] is not None
+            inks["score"].append(VERMILION if known and score >= rows[0][2] else INK)
+            inks[world].append(shade)
+            inks[head].append(MUTED)
+    if not any(columns[likely]):
+        del columns[likely]
+    widths = [1.4, 5.0] + [1.1] * (len(columns) - 3) + [1.5]
+    look = {"widths": widths, "inks": inks, "picture": starts, "beside": beside}
+    return draw_table(columns, title=title, subtitle=subtitle, **look)
 
 
 def short(perplexity: float) -> str:
-    """A perplexity to one digit, a large one to none.
+    """Write a perplexity with one digit, a large one without.
 
     >>> short(12.34), short(4321.0)
     ('12.3', '4,321')
@@ -147,13 +128,11 @@ def short(perplexity: float) -> str:
     return f"{perplexity:.1f}" if perplexity < 100 else f"{perplexity:,.0f}"
 
 
-# Sentences with the words that were changed in colour and underlined.
-
-ELLIPSIS, CHANGED = " …", TRUTH_LABELS[0][0]
+CHANGED = VERMILION
 
 
 def changed_parts(negative: Negative) -> list[tuple[str, bool]]:
-    """The sentence cut into parts, each with whether it was changed; in order they spell the sentence.
+    """Cut a sentence into parts, each with whether it was changed; in order they spell the sentence.
 
     Changed places are found by their words from left to right, begun at the token that `spans` names where it can be.
 
@@ -170,30 +149,6 @@ def changed_parts(negative: Negative) -> list[tuple[str, bool]]:
         parts += [(sentence[at:begin], False), (sentence[begin : begin + len(words)], True)]
         at = begin + len(words)
     return [part for part in [*parts, (sentence[at:], False)] if part[0]]
-
-
-def marked(negative: Negative, *, width: int, lines: int = 2, shade: str = CHANGED) -> str:
-    """Return the sentence as a label of at most `lines` lines, its changed words in colour and underlined.
-
-    Args:
-        width: of a line, in characters.
-    """
-    changed = iter(
-        [(letter, flag) for part, flag in changed_parts(negative) for letter in part if not letter.isspace()]
-    )
-    wrapped = textwrap.wrap(negative.sentence, width, max_lines=lines, placeholder=ELLIPSIS)
-    written = []
-    for line in wrapped:
-        body = line.removesuffix(ELLIPSIS)
-        flagged, flag = [], False
-        for letter in body:
-            flag = flag if letter.isspace() else next(changed)[1]
-            flagged.append((flag, letter))
-        for flag, run in groupby(flagged, itemgetter(0)):
-            text = label("".join(letter for _, letter in run))
-            written.append(f'<span style="color:{shade}"><b><u>{text}</u></b></span>' if flag else text)
-        written.append(line[len(body) :] + "<br>")
-    return "".join(written).removesuffix("<br>")
 
 
 # Matching scores of captions and of their hardest negatives, by where the negatives come from (Figure 1a).
@@ -223,7 +178,7 @@ class Pairs:
         return cls(positive, negative, None if made.data.world is None else hardest.truth_labels.numpy())
 
 
-def draw_score_scatter(sources: Mapping[str, Pairs], *, title: str, subtitle: str = "") -> go.Figure:
+def draw_score_scatter(sources: Mapping[str, Pairs], *, title: str = "", subtitle: str = "") -> go.Figure:
     """Draw a panel per source and a dot per pair: the caption's score across, its negative's upwards.
 
     On the dotted line both are equal; on the solid one the negative is `GAP` below. Above each panel stands the share

@@ -1,7 +1,7 @@
-"""Figures of rankings: results framed by their similarity in meaning, and recall and truth against m.
+"""Figures of rankings: the results of one query, the greener, the more similar in meaning.
 
 References:
-    Biten, Mafla, Gómez and Karatzas (2022), "Is an image worth five sentences?", Figures 1 and 3. φ is the score that
+    Biten, Mafla, Gómez and Karatzas (2022), "Is an image worth five sentences?", Figure 1. φ is the score that
     a captioning metric gives a caption for the captions of a picture.
 """
 
@@ -9,22 +9,14 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from textwrap import shorten
 
-import numpy as np
 import plotly.graph_objects as go
-from jaxtyping import Float
-from numpy import ndarray
 from PIL import Image
 
 from ..analysis.rankings import Ranking
-from .bars import Line, draw_curves
 from .canvas import draw_gallery, draw_table
-from .theme import GREY, TRUTH_LABELS, mixed, translucent
+from .theme import TRUTH_LABELS, translucent
 
 GREENS = ("#CBD2D9", "#A8D5C2", "#4DB892", "#007F5C", "#00563E")  # from nothing in common to the pool's best
-DIRECTIONS = {"t2i": "text → image", "i2t": "image → text"}
-SENSES = {"any": "found any of the m", "share": "share of the m found (SR)"}
-
-# The ranked results of one query, each coloured by φ: the greener, the more similar in meaning.
 
 
 def draw_ranked_pictures(
@@ -32,7 +24,7 @@ def draw_ranked_pictures(
     pictures: Sequence[Image.Image],
     rankings: Mapping[str, Ranking],
     *,
-    title: str,
+    title: str = "",
     captions: Sequence[str] | None = None,
     relevance: str = "CIDEr",
 ) -> go.Figure:
@@ -66,7 +58,7 @@ def draw_ranked_captions(
     captions: Sequence[str],
     rankings: Mapping[str, Ranking],
     *,
-    title: str,
+    title: str = "",
     subtitle: str = "",
     own_captions: Sequence[str] = (),
     relevance: str = "CIDEr",
@@ -91,7 +83,8 @@ def draw_ranked_captions(
 
 def greenness(ranking: Ranking, place: int) -> str:
     """Return a result's colour: φ over the pool's largest, from grey to dark green."""
-    return mixed(float(ranking.relevance[place]) / ranking.best if ranking.best > 0 else 0.0, GREENS)
+    share = float(ranking.relevance[place]) / ranking.best if ranking.best > 0 else 0.0
+    return GREENS[round(min(share, 1.0) * (len(GREENS) - 1))]
 
 
 def _heading(method: str, ranking: Ranking) -> str:
@@ -110,43 +103,3 @@ def _note(ranking: Ranking, place: int, relevance: str) -> str:
     if ranking.annotated is not None and ranking.annotated[place]:
         parts.append("★")
     return ", ".join(parts)
-
-
-# Curves over m, the number of candidates that count as relevant (Figure 3).
-
-Curve = Float[ndarray, "m"]
-Curves = Mapping[str, Curve]
-
-
-def draw_semantic_recall_by_m(
-    relevant: Sequence[int], recalls: Mapping[str, Mapping[str, Curves]], *, k: int, title: str, subtitle: str = ""
-) -> go.Figure:
-    """Draw semantic recall against m, a panel per direction and sense, a curve per model.
-
-    Args:
-        relevant: the values of m.
-        recalls: `recalls[model][direction][sense]` in percent; directions "t2i", "i2t", senses "any" and "share".
-        k: results that count. The dotted line is the largest share that k places can hold, k / m.
-        title: the figure's title.
-        subtitle: what was measured.
-    """
-    most = np.array([100 * min(1.0, k / m) for m in relevant])
-    panels = {}
-    for direction in DIRECTIONS:
-        for sense in SENSES:
-            curves = {
-                model: Line(by[direction][sense], markers=True)
-                for model, by in recalls.items()
-                if sense in by.get(direction, {})
-            }
-            if curves and sense == "share":
-                curves[f"the most that {k} places can hold"] = Line(most, dash="dot", shade=GREY)
-            if curves:
-                panels[f"{DIRECTIONS[direction]}: {SENSES[sense]}, top {k}, %"] = curves
-    axis = "m: candidates that count as relevant"
-    figure = draw_curves(panels, relevant, title=title, subtitle=subtitle, axis=axis, across=min(2, len(panels)))
-    for index, curves in enumerate(panels.values()):
-        highest = max(line.y.max() for line in curves.values() if line.shade is None)
-        place = {"row": index // 2 + 1, "col": index % 2 + 1}
-        figure.update_yaxes(range=[0, min(104, 1.2 * highest + 1)], **place)
-    return figure.update_xaxes(type="log", tickvals=list(relevant))

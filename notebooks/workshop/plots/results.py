@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from itmlab.errors import ItmlabError
 from itmlab.fields import did_you_mean
-from itmlab.metrics.statistics import Interval
+from itmlab.metrics.statistics import Interval, Share
 from itmlab.storage import read_json, write_bytes
 
 from ..places import project_directory, result_directory
@@ -67,11 +67,11 @@ class Result:
     details: Mapping[str, Any] = field(default_factory=dict)
 
     def select(self, **wanted: Any) -> list[dict[str, Any]]:
-        """The rows with these fields, for example `select(group="learning rate 1e-4", measure="RSum")`."""
+        """Return the rows with these fields, for example `select(group="learning rate 1e-4", measure="RSum")`."""
         return [dict(row) for row in self.rows if all(row.get(key) == value for key, value in wanted.items())]
 
     def row(self, **wanted: Any) -> dict[str, Any]:
-        """The only row with these fields.
+        """Return the only row with these fields.
 
         Raises:
             ItmlabError: if no row or several rows match.
@@ -83,7 +83,7 @@ class Result:
         return rows[0]
 
     def interval(self, **wanted: Any) -> Interval:
-        """Value, lower and upper end of the only row with these fields."""
+        """Return value, lower and upper end of the only row with these fields."""
         row = self.row(**wanted)
         if row["lower"] is None or row["upper"] is None:
             raise ItmlabError("the row has no interval", where=f"results/{self.name}.json: {wanted}")
@@ -91,7 +91,7 @@ class Result:
 
 
 def list_results(directory: str | Path | None = None) -> list[str]:
-    """The names of all results, sorted."""
+    """Return the names of all results, sorted."""
     return sorted(path.stem for path in Path(directory or result_directory()).glob("*.json"))
 
 
@@ -109,7 +109,7 @@ def load_result(name: str, directory: str | Path | None = None) -> Result:
 
 
 def read_result(content: Any, where: str) -> Result:
-    """The result in a JSON value; `where` names its origin in errors."""
+    """Return the result in a JSON value; `where` names its origin in errors."""
     fields = Result.__dataclass_fields__
     required = ("name", "question", "command", "rows")
     missing = [key for key in required if not isinstance(content, dict) or not content.get(key)]
@@ -148,30 +148,32 @@ def _json(value: Any) -> str:
 
 
 def _compact(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The row without fields at their defaults and without numbers that are not finite."""
-    kept = {}
+    """Return the row without fields at their defaults and without numbers that are not finite."""
+    compact = {}
     for key, value in row.items():
         finite = not isinstance(value, float) or math.isfinite(value)
         if finite and (key not in ROW or value != ROW[key]):
-            kept[key] = value
-    return kept
+            compact[key] = value
+    return compact
 
 
 # Rows of a comparison.
 
 
 def unit_of(measure: str) -> str:
-    """The unit of a measure: sums of recalls are points, everything else is percent."""
+    """Return the unit of a measure: sums of recalls are points, everything else is percent."""
     return "points" if "sum" in measure.lower() else "%"
 
 
 def level_rows(
-    levels: Mapping[str, Mapping[str, Interval | float]], group: str = "", unit: str = "%"
+    levels: Mapping[str, Mapping[str, Interval | Share | float]], group: str = "", unit: str = "%"
 ) -> list[dict[str, Any]]:
-    """Values, or values with intervals, by the name of a row and by measure."""
+    """Return a row for each value, value with interval, or share: `levels[row][measure]`."""
     rows = []
     for name, by_measure in levels.items():
         for measure, level in by_measure.items():
+            if isinstance(level, Share):
+                level = level.percent, level.lower, level.upper
             value, lower, upper = (level, None, None) if isinstance(level, float) else level
             ends = {"value": value, "lower": lower, "upper": upper}
             rows.append({"group": group, "row": name, "measure": measure, **ends, "unit": unit})
@@ -179,7 +181,7 @@ def level_rows(
 
 
 def comparison_rows(comparison: "Comparison", group: str = "") -> list[dict[str, Any]]:
-    """Every recipe's mean of every measure, with its interval and one value per seed."""
+    """Return every recipe's mean of every measure, with its interval and one value per seed."""
     rows = []
     for label in comparison.labels:
         per_seed = comparison.per_seed(label)
@@ -192,7 +194,7 @@ def comparison_rows(comparison: "Comparison", group: str = "") -> list[dict[str,
 def difference_rows(
     comparison: "Comparison", pairs: Mapping[str, tuple[str, str]], group: str = ""
 ) -> list[dict[str, Any]]:
-    """Paired differences in every measure, with intervals and one value per seed.
+    """Return paired differences in every measure, with intervals and one value per seed.
 
     Args:
         comparison: the compared runs.

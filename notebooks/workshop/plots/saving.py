@@ -27,38 +27,57 @@ import numpy as np
 import plotly.graph_objects as go
 import plotly.io
 from PIL import Image
-from PIL.PngImagePlugin import PngInfo
 from plotly.io.base_renderers import MimetypeRenderer
 
 from itmlab.errors import ItmlabError
 from itmlab.storage import profile, read_json, refuse_foreign, refuse_foreign_files, write_bytes
 
 from ..places import figure_directory, notebook_directory
-from .theme import FONT, INK, MUTED, PANEL, PAPER, RULE, WIDTH, title_and_subtitle
+from .theme import FONT, INK, MUTED, NIGHT, PANEL, PAPER, RULE, WIDTH, night_style, title_and_subtitle, titled
 
 FIGURE = "itmlab_figure"  # written into every file of `write_figure`; only such files are replaced
 DIGITS = 6  # significant digits of numbers in a figure's JSON
 
 
+@cache
+def figure_settings() -> dict[str, dict[str, Any]]:
+    """Return what `figures.toml` says about each of the project's figures, by name."""
+    settings = tomllib.loads((Path(__file__).parent / "figures.toml").read_text(encoding="utf-8"))
+    asked = settings.pop("questions")
+    return {name: {**figure, "question": asked[figure["question"]]} for name, figure in settings.items()}
+
+
+def questions() -> dict[str, dict[str, tuple[str, str]]]:
+    """Return the project's figures by question: the paper's item ("" for none) and what the figure shows."""
+    listed: dict[str, dict[str, tuple[str, str]]] = {}
+    for name, figure in figure_settings().items():
+        listed.setdefault(figure["question"], {})[name] = (figure.get("item", ""), figure["about"])
+    return listed
+
+
 def save(
     figure: go.Figure,
     name: str,
-    provenance: Mapping[str, Any],
+    provenance: Mapping[str, Any] | None = None,
     *,
     directory: str | Path | None = None,
     force: bool = False,
-) -> list[Path]:
+) -> go.Figure:
     """Write NAME.json (data and provenance), NAME.png and NAME.html, and update the index.
+
+    A figure of the project that has no title gets title and subtitle from `figures.toml`. Without Chrome there is no
+    PNG, and one line says so.
 
     Args:
         figure: any plotly figure.
         name: the files' name: letters, digits, _ and -.
-        provenance: what the figure shows, for example recipe, seed and data. Versions and profile are added.
+        provenance: what the figure shows, for example recipe, seed and data. The notebook, versions and the profile are
+            added.
         directory: default: `figures`, or `figures/quick` in the quick profile.
         force: replace files that itmlab did not write.
 
     Returns:
-        The written files. Without Chrome there is no PNG, and one line says so.
+        The figure, so that a cell of a notebook can end with this call.
 
     Raises:
         ItmlabError: the name is not a file name, or a file in the way is not a figure.
@@ -71,14 +90,17 @@ def save(
     refuse_foreign_files(data.parent, [data.name, page.name, picture.name], '"provenance": {', force=force)
     for other, mark in (("index.html", INDEX), (SCRIPT, "plotly.js")):
         refuse_foreign(data.parent / other, mark, force=force)
-    origin = {**provenance, "profile": profile(), "versions": _versions()}
+    settings = figure_settings().get(name, {})
+    title, subtitle = title_and_subtitle(figure)
+    if settings and not title:
+        titled(figure, settings.get("title", ""), subtitle or settings.get("subtitle", ""))
+    notebook = {"notebook": settings["notebook"]} if settings else {}
+    origin = {**notebook, **(provenance or {}), "profile": profile(), "versions": _versions()}
     write_bytes(data, figure_json(figure, origin))
     write_page(figure, origin, page)
-    written = [data, page]
     drawn = draw(figure)
     if isinstance(drawn, bytes):
         write_bytes(picture, _smaller(drawn))
-        written.append(picture)
     else:
         picture.unlink(missing_ok=True)  # it would show older data
         say_once(f"No PNG, only HTML and JSON: {drawn}")
@@ -86,7 +108,7 @@ def save(
     if log := os.environ.get("ITMLAB_FIGURE_LIST"):  # the tour counts the figures of each notebook by it
         with open(log, "a", encoding="utf-8") as file:
             file.write(f"{data}\n")
-    return written
+    return figure
 
 
 @cache
@@ -104,29 +126,15 @@ def _smaller(picture: bytes) -> bytes:
 
 
 def write_figure(figure: go.Figure, path: str | Path, *, force: bool = False) -> Path:
-    """Write one figure to a self-contained .html, a .json or a .png file, and return the path.
+    """Write one figure to a self-contained HTML page, and return the path.
 
     Raises:
-        ItmlabError: another ending, a PNG without Chrome, or a file at `path` that is not a figure (unless `force`).
+        ItmlabError: a file at `path` is not such a page (unless `force`).
     """
     path = Path(path)
     refuse_foreign(path, FIGURE, force=force)
-    if path.suffix == ".html":
-        drawing = figure.to_html(include_plotlyjs=True, full_html=False, div_id="figure", default_width="100%")
-        content = _page(title_and_subtitle(figure)[0] or path.stem, drawing, scripts=drawing)
-    elif path.suffix == ".json":
-        content = figure_json(figure, {FIGURE: 1, "versions": _versions()})
-    elif path.suffix == ".png":
-        drawn = draw(figure)
-        if isinstance(drawn, str):
-            raise ItmlabError(f"no PNG: {drawn}", where=str(path), remedy="write .html, which needs no Chrome")
-        buffer, origin = io.BytesIO(), PngInfo()
-        origin.add_text("Software", FIGURE)
-        Image.open(io.BytesIO(drawn)).save(buffer, "PNG", pnginfo=origin)
-        content = buffer.getvalue()
-    else:
-        raise ItmlabError("no such kind of figure file", where=str(path), remedy="end it in .html, .json or .png")
-    write_bytes(path, content)
+    drawing = figure.to_html(include_plotlyjs=True, full_html=False, div_id="figure", default_width="100%")
+    write_bytes(path, _page(title_and_subtitle(figure)[0] or path.stem, drawing, scripts=drawing))
     return path
 
 
@@ -180,14 +188,21 @@ def committed(name: str) -> go.Figure:
 
 SCRIPT, INDEX = "plotly.min.js", "itmlab: figures"
 STYLE = f"""
-body {{ margin: 0 auto; max-width: 1200px; padding: 40px; background: {PANEL}; color: {MUTED}; font: 16px {FONT}; }}
-h1, h2, b {{ color: {INK}; }}
+:root {{ --ink: {INK}; --muted: {MUTED}; --rule: {RULE}; --panel: {PANEL}; --paper: {PAPER}; }}
+body {{ margin: 0 auto; max-width: 1200px; padding: 40px; background: var(--panel); color: var(--muted); }}
+body {{ font: 16px {FONT}; }}
+h1, h2, b {{ color: var(--ink); }}
 a {{ color: inherit; text-decoration: none; }}
 .grid {{ display: grid; grid-template-columns: repeat(auto-fill, minmax(320px, 1fr)); gap: 22px; }}
-.card, .sheet {{ background: white; border: 1px solid {RULE}; border-radius: 12px; padding: 12px; overflow: auto; }}
+.card, .sheet {{ background: var(--paper); border: 1px solid var(--rule); border-radius: 12px; padding: 12px; }}
+.card, .sheet {{ overflow: auto; }}
 .card img {{ display: block; max-width: 100%; height: 210px; margin: auto; object-fit: contain; }}
 .card b, .card small {{ display: block; }}
 pre {{ white-space: pre-wrap; }}
+@media (prefers-color-scheme: dark) {{
+:root {{ --ink: {NIGHT[INK]}; --muted: {NIGHT[MUTED]}; --rule: {NIGHT[RULE]}; --panel: #000; --paper: {NIGHT[PAPER]}; }}
+{night_style("body")}
+}}
 """
 
 
@@ -237,12 +252,6 @@ def write_index(directory: Path) -> Path:
     index = directory / "index.html"
     write_bytes(index, _page(INDEX, body))
     return index
-
-
-@cache
-def questions() -> dict[str, dict[str, tuple[str, str]]]:
-    """Return the project's figures by question: the paper's item ("" for none) and what the figure shows."""
-    return tomllib.loads((Path(__file__).parent / "figures.toml").read_text(encoding="utf-8"))
 
 
 INLINE = re.compile(r"<script[^>]*>(.*?)</script>", re.DOTALL)
@@ -341,8 +350,11 @@ class Picture(MimetypeRenderer):
 
 
 if plotly.io.renderers.default == "plotly_mimetype":  # in a Jupyter kernel where no other renderer was chosen
+    from IPython.display import HTML, display
+
     plotly.io.renderers["itmlab_picture"] = Picture()
     plotly.io.renderers.default = "plotly_mimetype+itmlab_picture"
+    display(HTML(f"<style>{night_style()}</style>"))  # figures follow JupyterLab's theme
 
 
 @cache

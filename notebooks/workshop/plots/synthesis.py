@@ -12,13 +12,11 @@ from jaxtyping import Float
 from numpy import ndarray
 from PIL import Image
 
-from itmlab.metrics.statistics import wilson
-
 from ..analysis.kernel_memory import Attribution, ReadOut
-from ..analysis.synthesis import TERMS, MemorySweep, Terms
+from ..analysis.synthesis import TERMS, Terms
 from . import theme
-from .bars import Line, draw_bars
 from .canvas import data_uri, draw_gallery, draw_table
+from .charts import Dot, draw_forest
 from .theme import colour, label, styled, translucent
 
 # One anchor's kernel associative memories: a map of its clusters and what they recall.
@@ -36,7 +34,7 @@ def draw_kernel_memory(
     read_out: ReadOut,
     names: Sequence[str],
     *,
-    title: str,
+    title: str = "",
     subtitle: str = "",
     match: int | None = None,
     anchor: Image.Image | None = None,
@@ -125,7 +123,7 @@ def draw_prototypes(
     attributions: Sequence[Attribution],
     candidates: Sequence[str] | Sequence[Image.Image],
     *,
-    title: str,
+    title: str = "",
     subtitle: str = "",
     anchor: Image.Image | None = None,
     match: float | None = None,
@@ -175,47 +173,20 @@ def _note(attribution: Attribution, place: int) -> str:
     return note
 
 
-# SynHNC over a parameter, and the terms of InfoCMR's denominator.
-
-
-def sweep_curves(sweep: MemorySweep) -> dict[str, dict[str, Line]]:
-    """Return hardness, length and number of prototypes of synthetic negatives over σ or m, a curve per kind of weights.
-
-    Hardness has its quartiles over the anchors; percentages of anchors have 95 % intervals.
-    """
-    flat = np.ones(len(sweep.values))
-    hardness = {"match": Line(sweep.match * flat), "hardest real negative": Line(sweep.hardest * flat)}
-    harder, length = {}, {}
-    for kind, curve in sweep.curves.items():
-        name = kind.replace("_", " ")
-        hardness[name] = Line(curve.hardness, None, *curve.quartiles)
-        above = {name: curve.above_hardest, f"{name}: nearer than the match": curve.above_match}
-        for words, percent in above.items():
-            lower, upper = wilson(percent / 100, sweep.anchors)
-            harder[words] = Line(percent, None, 100 * lower, 100 * upper)
-        length[name] = Line(curve.length)
-    effective = next(iter(sweep.curves.values())).effective  # the same for all kinds of weights
-    return {
-        "cosine of the hardest synthetic negative": hardness,
-        "harder than any real negative": harder,
-        "length of what is recalled": length,
-        "prototypes that share the kernel weights": {"prototypes": Line(effective)},
-    }
-
+# The terms of InfoCMR's denominator.
 
 SHADES = dict(zip(TERMS, (theme.BLUE, theme.GREY, theme.VERMILION, theme.SKY), strict=True))
 
 
 def draw_info_cmr_terms(
-    terms: Terms, names: Sequence[str], *, title: str, subtitle: str = "", first: int = 12
+    terms: Terms, names: Sequence[str], *, title: str = "", subtitle: str = "", first: int = 12
 ) -> go.Figure:
-    """Draw the largest terms of one anchor's denominator as bars; `names` says what each term is of."""
-    bars, shades, texts = {}, [], []
+    """Draw the largest terms of one anchor's denominator; `names` says what each term is of."""
+    rows = []
     for row in range(min(first, len(terms.share))):
-        share, score = 100 * float(terms.share[row]), float(terms.score[row])
-        bars[f"{row + 1}. {names[row]}"] = share
-        shades.append(SHADES[terms.kind[row]])
-        texts.append(f"{share:.1f} %, s = {score:.2f}, {terms.kind[row]}".replace("-", "−"))
-    axis = f"share of the denominator at τ = {terms.temperature:g}, %"
-    figure = draw_bars(bars, title=title, subtitle=subtitle, axis=axis, shades=shades, texts=texts)
-    return figure.update_xaxes(range=[0, 1.7 * max(bars.values(), default=1.0)])
+        share, score, kind = 100 * float(terms.share[row]), float(terms.score[row]), terms.kind[row]
+        text = f"{share:.1f} %, s = {score:.2f}, {kind}".replace("-", "−")
+        rows.append((f"{row + 1}. {names[row]}", [Dot(share, shade=SHADES[kind], text=text)]))
+    most = 100 * float(max(terms.share[:first], default=1.0))
+    axis = {"title": f"share of the denominator at τ = {terms.temperature:g}, %", "range": [0, 1.9 * most]}
+    return draw_forest(rows, axes=[axis], title=title, subtitle=subtitle, row_height=34)

@@ -9,21 +9,38 @@ import re
 import textwrap
 from collections.abc import Sequence
 from functools import cache
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import plotly.graph_objects as go
-from plotly.colors import find_intermediate_color, hex_to_rgb
 
 FONT = "Arial, 'Liberation Sans', 'Helvetica Neue', 'DejaVu Sans', sans-serif"
 INK, MUTED, RULE, PANEL, PAPER = "#1F2933", "#5F6B7A", "#E3E7EC", "#F6F7F9", "#FFFFFF"
+ON_COLOUR = "#FDFDFD"  # text on a coloured ground, the same in a dark theme
+NIGHT = {INK: "#E8ECF0", MUTED: "#A8B3C0", RULE: "#39424D", PANEL: "#1C232B", PAPER: "#111418"}  # in a dark theme
 BLUE, ORANGE, GREEN, PURPLE, SKY = "#0072B2", "#E69F00", "#009E73", "#AA4499", "#56B4E9"
-VERMILION, GREY = "#D55E00", "#8A94A0"
-PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, "#44546A", "#6B4C1E")
+VERMILION, OLIVE, BROWN, GREY = "#D55E00", "#999933", "#8C5A2B", "#8A94A0"
+PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, OLIVE, BROWN)
 MATCH, MISMATCH, POSTERIOR, WEIGHT = BLUE, VERMILION, PURPLE, GREEN
 TRUTH_LABELS = {1: (GREEN, "✓ true"), 0: (VERMILION, "✗ false"), -1: (GREY, "? undecided")}  # the world's three answers
+METHODS = {  # one colour for each method, in all figures
+    **dict.fromkeys(("fne", "with fne", "posterior"), BLUE),
+    "fne without memory": "#6F8FD0",
+    **dict.fromkeys(("hardest", "the hardest"), ORANGE),
+    **dict.fromkeys(("hardest memory", "hardest of a memory", "without fne"), BROWN),
+    "semi hard": OLIVE,
+    "triplet": SKY,
+    **dict.fromkeys(("info nce", "infonce"), GREEN),
+    "sam": PURPLE,
+    **dict.fromkeys(("info cmr", "infocmr", "itcontrast", "synhnc"), VERMILION),
+    **dict.fromkeys(("cider", "similarity"), "#CC79A7"),
+    "spice": "#6B8E23",
+    **dict.fromkeys(("start", "aligned", "vit dual encoder", "uniter"), GREY),
+    **dict.fromkeys(("random", "at random"), "#B3BAC3"),
+}
 TITLE = f"font-size:20px;font-weight:700;color:{INK}"
 SUBTITLE = f"font-size:14px;font-weight:400;color:{MUTED}"
-LEGEND_LINE = 22  # pixels
 # Pixels: the width of an exported figure, and of those that hold pictures. JupyterLab leaves as much in a window of
 # 1,300 with the file browser open.
 WIDTH = 860
@@ -54,25 +71,52 @@ def _literal(text: str) -> str:
     return html.escape(text).replace("&quot;", "&#34;").replace("$", "&#36;")
 
 
+def rich_label(parts: Sequence[tuple[str, str]], *, width: int, lines: int | None = None) -> str:
+    """Return a wrapped label of several texts, the coloured ones in bold.
+
+    Args:
+        parts: texts with their #RRGGBB colours; an empty colour leaves a text as it is.
+        width: of a line, in characters.
+        lines: cut with an ellipsis after so many lines.
+
+    >>> rich_label([("a ", ""), ("red", "#D55E00"), (" dog", "")], width=5)
+    'a <span style="color:#D55E00"><b>red</b></span><br>dog'
+    """
+    shades = iter([shade for text, shade in parts for letter in text if not letter.isspace()])
+    written = []
+    for line in textwrap.wrap("".join(text for text, _ in parts), width, max_lines=lines, placeholder=" …"):
+        body, shade, marked = line.removesuffix(" …") if lines else line, "", []
+        for letter in body:
+            shade = shade if letter.isspace() else next(shades)
+            marked.append((shade, letter))
+        for shade, run in groupby(marked, itemgetter(0)):
+            text = label("".join(letter for _, letter in run))
+            written.append(f'<span style="color:{shade}"><b>{text}</b></span>' if shade else text)
+        written.append(line[len(body) :] + "<br>")
+    return "".join(written).removesuffix("<br>")
+
+
 def colour(index: int) -> str:
     """Return the palette's colour of a series. The palette repeats after its last colour."""
     return PALETTE[index % len(PALETTE)]
 
 
-def mixed(share: float, shades: Sequence[str]) -> str:
-    """Interpolate in a colour scale.
+def method_colour(name: str) -> str | None:
+    """Return the colour that a method has in every figure, or None for other names.
 
-    Args:
-        share: place on the scale, clipped to 0 to 1.
-        shades: evenly spaced #RRGGBB colours.
-
-    >>> mixed(0.25, ("#000000", "#FF8000", "#FFFFFF")), mixed(7, ("#000000", "#FF8000"))
-    ('#804000', '#FF8000')
+    >>> method_colour("hardest_memory") == method_colour("hardest of a memory"), method_colour("fne (area 0.936)")
+    (True, '#0072B2')
     """
-    place = min(max(share, 0.0), 1.0) * (len(shades) - 1)
-    lower = min(int(place), len(shades) - 2)
-    ends = map(hex_to_rgb, shades[lower : lower + 2])
-    return f"#{bytes(map(round, find_intermediate_color(*ends, place - lower))).hex().upper()}"
+    first = re.split(r" \(|, ", name)[0]
+    return METHODS.get(re.sub(r"[_-]", " ", first).lower())
+
+
+def series_colours(names: Sequence[str]) -> dict[str, str]:
+    """Return a colour for each series: a method's own, and for other names the palette's colours in turn."""
+    shades = {name: method_colour(name) for name in dict.fromkeys(names)}
+    free = [shade for shade in PALETTE if shade not in shades.values()] or PALETTE
+    others = iter(free * len(shades))
+    return {name: shade or next(others) for name, shade in shades.items()}
 
 
 def translucent(colour: str, opacity: float) -> str:
@@ -87,31 +131,42 @@ def translucent(colour: str, opacity: float) -> str:
 # The house style of a figure.
 
 
-def styled(figure: go.Figure, title: str, subtitle: str = "", *, height: int, legend: bool = True) -> go.Figure:
-    """Put `figure` into the house style, with an escaped title and an escaped and wrapped subtitle.
+def styled(figure: go.Figure, title: str = "", subtitle: str = "", *, height: int, legend: bool = True) -> go.Figure:
+    """Put `figure` into the house style, with a title and a subtitle.
 
     Args:
         figure: changed in place.
         title: one short line.
         subtitle: what was measured, on which data, with how many seeds.
-        height: in pixels.
+        height: in pixels, without title and subtitle.
         legend: whether a legend is shown, above the plot.
 
     Returns:
         The same figure.
     """
+    margin = {"l": 70, "r": 36, "t": 34 if legend else 6, "b": 62}
+    figure.update_layout(template=template(), height=height, showlegend=legend, margin=margin)
+    return titled(figure, title, subtitle)
+
+
+def titled(figure: go.Figure, title: str, subtitle: str = "") -> go.Figure:
+    """Write an escaped title and an escaped and wrapped subtitle above a figure, in place of those that it has.
+
+    The figure's height changes with theirs, so that the plot keeps its size.
+    """
     # Plotly places its own subtitle by measuring the title. That fails in a cell that is out of sight.
-    parts = _span(label(title, width=70), TITLE), _span(label(subtitle, width=106), SUBTITLE)
-    text = "<br>".join(filter(None, parts))
-    further = text.count("<br>")
-    first = 38 if further else 25  # plotly puts a line that is alone lower, by the height of its capitals
+    spans = _span(label(title, width=70), TITLE), _span(label(subtitle, width=106), SUBTITLE)
+    text, layout = "<br>".join(filter(None, spans)), figure.layout
+    first = 38 if "<br>" in text else 25  # plotly puts a line that is alone lower, by the height of its capitals
+    heading = {"text": text, "y": 1, "yref": "container", "yanchor": "top", "pad": {"t": first}}
+    higher = _title_height(text) - _title_height(layout.title.text)
     return figure.update_layout(
-        template=template(),
-        title={"text": text, "y": 1, "yref": "container", "yanchor": "top", "pad": {"t": first}},
-        height=height,
-        showlegend=legend,
-        margin={"l": 70, "r": 36, "t": 55 + 23 * further + (34 if legend else 6), "b": 62},
+        title=heading, height=(layout.height or 460) + higher, margin_t=(layout.margin.t or 0) + higher
     )
+
+
+def _title_height(text: str | None) -> int:
+    return 54 + 23 * text.count("<br>") if text else 0
 
 
 @cache  # plotly takes milliseconds to check one
@@ -154,29 +209,22 @@ def _span(words: str, style: str) -> str:
     return f'<span style="{style}">{words}</span>' if words else ""
 
 
-def whiskers(
-    value: Sequence[float], lower: Sequence[float], upper: Sequence[float], shade: str = INK, **style: Any
-) -> dict[str, Any]:
-    """Turn the ends of intervals into plotly's `error_x` or `error_y`, which take distances from the value.
-
-    >>> whiskers([40.0], [37.0], [44.0], thickness=1.4)
-    {'array': [4.0], 'arrayminus': [3.0], 'color': '#1F2933', 'thickness': 1.4}
-    """
-    above = [high - middle for middle, high in zip(value, upper, strict=True)]
-    below = [middle - low for middle, low in zip(value, lower, strict=True)]
-    return {"array": above, "arrayminus": below, "color": shade, **style}
-
-
 def text_width(text: str, size: float) -> float:
     """Estimate the pixels that `text` takes at a font size of `size` pixels."""
     return 0.56 * size * len(text)
 
 
-def shortened(text: str, size: float, room: float) -> str:
-    """Cut `text` with an ellipsis so that it takes about `room` pixels at most.
+def night_style(theme: str = '[data-jp-theme-light="false"]') -> str:
+    """Return style rules that show figures in dark colours inside elements that match the selector `theme`.
 
-    >>> shortened("umbrella", 10, 32)
-    'umbr…'
+    Only the neutral colours change: ink, grey, lines and paper. The colours of methods can be read on both.
+    JupyterLab sets the default selector's attribute, so that open figures follow when its theme is switched.
     """
-    letters = max(int(room / (0.56 * size)), 1)
-    return text if len(text) <= letters else text[: letters - 1] + "…"
+    rules = []
+    for day, night in NIGHT.items():
+        channels = f"rgb({', '.join(str(value) for value in bytes.fromhex(day[1:]))})"
+        for key in ("fill", "stroke", "background"):
+            written = (f"{key}: {channels}", f"{key}:{channels}", f"{key}: {day}", f"{key}:{day}")
+            where = ", ".join(f'{theme} .js-plotly-plot [style*="{text}" i]' for text in written)
+            rules.append(f"{where} {{ {key}: {night} !important; }}")
+    return "\n".join(rules)

@@ -1,125 +1,59 @@
-"""Figures of words: coloured by how little they fit, how often they are told rightly, and what the world says of them.
+"""Figures of words: which ones a model finds wrong, and what it would write instead.
 
-TAGS-DC (Fan et al., 2022), Figure 4 and Sec. 4.4.
+References:
+    Fan et al. (2022), TAGS-DC, Figures 2 and 4.
 """
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 
 import plotly.graph_objects as go
 
-from ..analysis.accuracies import WordAccuracy
-from ..analysis.words import Algorithm1, Part, WordExample, WordRow
-from .bars import Dot, Row, interval_rows
-from .canvas import Box, Canvas, data_uri, draw_table, fill
-from .scene_graphs import Placed, lay_out
-from .theme import (
-    BLUE,
-    GREY,
-    INK,
-    MUTED,
-    PURPLE,
-    RULE,
-    TRUTH_LABELS,
-    VERMILION,
-    WIDTH,
-    label,
-    mixed,
-    shortened,
-    text_width,
-)
+from ..analysis.words import Algorithm1, Part, WordExample
+from .canvas import Cell, draw_table
+from .theme import BLUE, GREY, INK, ORANGE, PURPLE, TRUTH_LABELS, VERMILION
 
-# Sentences on a picture, each word the greener, the better it fits (Figure 4).
-
-FITS, MISFITS = "#5FBF8C", "#FFE14A"  # the paper's green and yellow; yellow is also much the lighter
-blend = partial(mixed, shades=(FITS, MISFITS))  # the colour of a mismatch between 0 and 1
-SIDE, PICTURE, NAME, SCORE = 24, 156, 92, 78  # pixels: margin, picture, columns
-SIZE, LINE, DIGITS = 16, 39, 11  # pixels: letters, from line to line, letters of numbers under words
-LINES, FLAGGED = 6, 0.5  # a longer sentence is cut; from this mismatch on it is written under the word
+DOUBTED, FLAGGED = 0.4, 0.5  # from these mismatches on, a word is marked and its mismatch stands beside it
 
 
-def draw_explained_words(examples: Sequence[WordExample], *, title: str, subtitle: str = "") -> go.Figure:
-    """Each example's picture and beside it its sentences, with their scores (%) by model and the world's truth labels.
+def draw_explained_words(examples: Sequence[WordExample], *, title: str = "", subtitle: str = "") -> go.Figure:
+    """Draw each example's picture beside its sentences, with the world's truth labels and the scores (%) by model.
 
-    Backgrounds go from green (fits) to yellow (does not); from a mismatch of 50 % on it stands under the word. In
-    corrected sentences rewritten words are underlined. A wrong sentence's score is red where it is not
-    below the caption's.
+    A word that does not fit is marked, with its mismatch in percent: orange from 40 %, vermilion from 50 %. Words that
+    the model wrote are blue. A wrong sentence's score is vermilion where it is not below the caption's.
     """
-    canvas, top = Canvas(), 6.0
-    every = [row for example in examples for row in example.rows]
-    models = list(dict.fromkeys(model for row in every for model in row.scores))
-    right = WIDTH - SIDE - SCORE * len(models)
-    for at, model in enumerate(models):
-        name = label(shortened(model, 13, SCORE - 6))
-        canvas.words(f"<b>{name}</b>", right + SCORE * (at + 1), top, size=13, colour=MUTED, across="right")
-    top += 24
-    for example in examples:
-        canvas.line((SIDE, top), (WIDTH - SIDE, top), RULE)
-        canvas.picture(data_uri(example.picture), SIDE, top + 12, PICTURE, PICTURE)
-        lower, caption = top + 10, next((row.scores for row in example.rows if row.name == "caption"), {})
-        for row in example.rows:
-            lower = _row(canvas, row, models, caption, lower, right)
-        top = max(lower + 4, top + PICTURE + 24)
-    return canvas.figure(title, subtitle, height=_legend(canvas, top + 10))
+    rows = [(example, row) for example in examples for row in example.rows]
+    models = list(dict.fromkeys(model for _, row in rows for model in row.scores))
+    columns: dict[str, list[Cell]] = {"": [], "sentence": [], **{model: [] for model in models}}
+    inks: dict[str, list[str]] = {model: [] for model in models}
+    for example, row in rows:
+        verdict = [] if row.truth_label is None else [TRUTH_LABELS[row.truth_label]]
+        columns[""].append([(f"{row.name} ", ""), *((words, shade) for shade, words in verdict)])
+        columns["sentence"].append([_marked(part) for part in row.parts])
+        captions = next((other.scores for other in example.rows if other.name == "caption"), {})
+        for model in models:
+            score = row.scores.get(model)
+            too_high = row.name == "made wrong" and score is not None and score >= captions.get(model, 2.0)
+            columns[model].append("" if score is None else f"{100 * score:.2f}")
+            inks[model].append(VERMILION if too_high else INK)
+    starts = [sum(len(example.rows) for example in examples[:number]) for number in range(len(examples))]
+    pictures = {start: example.picture for start, example in zip(starts, examples, strict=True)}
+    widths = [1.8, 5.0] + [0.9] * len(models)
+    return draw_table(columns, title=title, subtitle=subtitle, widths=widths, inks=inks, picture=pictures)
 
 
-def _row(
-    canvas: Canvas, row: WordRow, models: Sequence[str], caption: Mapping[str, float], top: float, right: float
-) -> float:
-    """One sentence with its name, truth label and scores; returns where it ends."""
-    left, middle = SIDE + PICTURE + 22, top + (LINE - 7) / 2
-    upper = middle - (8 if row.truth_label is not None else 0)
-    canvas.words(label(row.name), left, upper, size=13, colour=MUTED, down="middle")
-    if row.truth_label is not None:
-        shade, said = TRUTH_LABELS[row.truth_label]
-        canvas.words(f"<b>{said}</b>", left, middle + 10, size=13, colour=shade, down="middle")
-    places = lay_out([(part.text, part.blank) for part in row.parts], left + NAME, right - 14, SIZE, LINES)
-    for part, place in zip(row.parts, places, strict=False):
-        _word(canvas, part, place, top + place.line * LINE)
-    for at, model in enumerate(models):
-        if model in row.scores:
-            score, wrong = row.scores[model], row.name == "made wrong"
-            text = f"<b>{100 * score:.2f}</b>" if wrong else f"{100 * score:.2f}"
-            shade = VERMILION if wrong and score >= caption.get(model, 2.0) else INK
-            canvas.words(text, right + SCORE * (at + 1), middle, size=15, colour=shade, across="right", down="middle")
-    return top + LINE * (max((place.line for place in places), default=0) + 1) + 8
+def _marked(part: Part) -> tuple[str, str]:
+    """Return a word with the colour of its mismatch, or of having been rewritten."""
+    mismatch = part.mismatch or 0.0
+    number = f" ({100 * mismatch:.0f})" if mismatch >= DOUBTED else ""
+    shade = VERMILION if mismatch >= FLAGGED else ORANGE if mismatch >= DOUBTED else BLUE if part.rewritten else ""
+    return " " * part.blank + part.text + number, shade
 
 
-def _word(canvas: Canvas, part: Part, place: Placed, top: float) -> None:
-    """Draw a word on its colour, its mismatch below, or a line if it was rewritten."""
-    middle = (place.left + place.right) / 2
-    if part.mismatch is not None:
-        box = Box(place.left - 3, top + 4, place.right + 3, top + LINE - 11)
-        fill(canvas, box, blend(part.mismatch), radius=4)
-        number = f"{100 * part.mismatch:.0f}"
-        if part.mismatch >= FLAGGED and text_width(number, DIGITS) < place.right - place.left + 8:
-            canvas.words(number, middle, top + LINE - 5, size=DIGITS, colour=MUTED, across="center", down="middle")
-    if part.rewritten:
-        style = {"fillcolor": BLUE, "line": {"width": 0}}
-        canvas.rectangle(place.left, top + LINE - 13, place.right - place.left, 3, **style)
-    centre = top + (LINE - 7) / 2
-    canvas.words(label(place.text), middle, centre, size=SIZE, across="center", down="middle")
+def draw_algorithm_1(step: Algorithm1, *, title: str = "", subtitle: str = "") -> go.Figure:
+    """Draw a caption's way through TAGS-DC's Algorithm 1 as a table beside its picture, a row per refilled sentence.
 
-
-def _legend(canvas: Canvas, top: float) -> float:
-    """Explain colours and lines; returns where the legend ends."""
-    canvas.line((SIDE, top - 4), (WIDTH - SIDE, top - 4), RULE)
-    left, middle = float(SIDE), top + 12
-    for step in range(12):
-        canvas.rectangle(left + 9 * step, top + 6, 9.5, 12, fillcolor=blend(step / 11), line={"width": 0})
-    words = "from fits (0 %) to does not fit (100 %); underlined: rewritten; red score: no lower than the caption's"
-    canvas.words(words, left + 118, middle, size=12, colour=MUTED, down="middle")
-    return middle + 22
-
-
-# One caption through Algorithm 1, a column per step (Figure 2).
-
-
-def draw_algorithm_1(step: Algorithm1, *, title: str, subtitle: str = "") -> go.Figure:
-    """Draw a caption's way through TAGS-DC as a table beside its picture, a row per refilled sentence.
-
-    Sentences that C1 drops are grey. Of the hardest (purple) stand the words that probably do not fit, and what would
-    be written instead.
+    Sentences that C1 drops are grey, the hardest purple. Beside these stand the words that probably do not fit, and
+    what would be written instead.
     """
     mask, refill, keep, words = "1 · mask", "2 · refill", "3 · s(I, T⁻), kept", "4 · words in doubt"
     columns: dict[str, list[str]] = {mask: [], refill: [], keep: [], words: []}
@@ -136,44 +70,5 @@ def draw_algorithm_1(step: Algorithm1, *, title: str, subtitle: str = "") -> go.
             )
             inks.append(GREY if refilled.dropped else PURPLE if refilled.words else INK)
     beside = [step.caption, f"s(I, T) = {step.score:.3f}"]
-    look = {"widths": [3.0, 4.0, 1.6, 3.0], "inks": {refill: inks, keep: inks}, "picture": step.picture}
-    return draw_table(columns, title=title, subtitle=subtitle, beside=beside, **look)
-
-
-# Accuracy of word discrimination and correction, by kind of phrase (Sec. 4.4).
-
-Accuracies = Mapping[str, Mapping[str, WordAccuracy]]  # [task][words]
-PAPER_ACCURACY = {"word discrimination": 66.5, "word correction": 87.3}  # Sec. 4.4: Flickr30K, words not named
-SERIES = {"replaced": VERMILION, "kept": BLUE, "all": INK}
-
-
-def draw_word_accuracy(
-    accuracies: Accuracies, *, title: str, subtitle: str = "", paper: Mapping[str, float] | None = PAPER_ACCURACY
-) -> go.Figure:
-    """Draw the accuracy on replaced words (red), kept words (blue) and all words (black), with 95 % intervals.
-
-    A grey dot is the accuracy on all words of a model that calls every word kept, or copies every word.
-
-    Args:
-        accuracies: `accuracies[task][words]`; a panel per task.
-        paper: the paper's number per task, drawn in the first row.
-    """
-    tasks = list(accuracies)
-    rows: list[Row] = []
-    for name in accuracies[tasks[0]]:
-        cells = []
-        for task in tasks:
-            measured = accuracies[task][name]
-            dots = [Dot(100 * measured.kept.of / max(measured.all.of, 1), shade=GREY)]
-            for series, shade in SERIES.items():
-                share = getattr(measured, series)
-                if share.of:
-                    dots.append(Dot(share.percent, share.lower, share.upper, shade))
-            if not rows and paper and task in paper:
-                dots.append(Dot(paper[task], printed=True))
-            cells.append(dots)
-        rows.append((name, cells))
-    key = "red: replaced, blue: kept, black: all, grey: if nothing is ever flagged"
-    subtitle = f"{subtitle}; {key}" if subtitle else key
-    axes = [{"title": "right, %", "range": [-2, 102]}] * len(tasks)
-    return interval_rows(rows, axes=axes, title=title, subtitle=subtitle, panels=tasks)
+    look: Mapping[str, object] = {"inks": {refill: inks, keep: inks}, "picture": step.picture, "beside": beside}
+    return draw_table(columns, title=title, subtitle=subtitle, widths=[3.0, 4.0, 1.8, 3.0], **look)

@@ -6,7 +6,19 @@ import plotly.graph_objects as go
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from workshop.plots.theme import PALETTE, TRUTH_LABELS, label, styled, title_and_subtitle
+from workshop.plots.theme import (
+    METHODS,
+    NIGHT,
+    PALETTE,
+    PAPER,
+    TRUTH_LABELS,
+    label,
+    night_style,
+    series_colours,
+    styled,
+    title_and_subtitle,
+    titled,
+)
 
 
 @pytest.mark.parametrize(
@@ -33,21 +45,29 @@ def test_what_is_shown_is_what_was_said(text: str, width: int):
     assert html.unescape(shown.replace("<br>", "")).replace(" ", "") == "".join(said.split())
 
 
-def test_titles_are_escaped():
-    figure = styled(go.Figure(), "<b>x</b>", "a </span> $b$", height=300)
-    shown = figure.layout.title.text
-    assert ">&lt;b&gt;x&lt;/b&gt;</span><br>" in shown and ">a &lt;/span&gt; &#36;b&#36;</span>" in shown
-
-
 @pytest.mark.parametrize("title", ["", "What is hidden", "<b>x</b> & </span><br>", "word " * 30 + "end"])
 @pytest.mark.parametrize("subtitle", ["", "a < b, $1 & “</span>”", "word " * 60 + "end"])
 def test_title_and_subtitle_can_be_read_back(title: str, subtitle: str):
     assert title_and_subtitle(styled(go.Figure(), title, subtitle, height=300)) == (title, subtitle)
 
 
-def test_a_figure_of_another_style_has_a_title_too():
-    assert title_and_subtitle(go.Figure(layout={"title": {"text": "a &lt; b"}})) == ("a < b", "")
-    assert title_and_subtitle(go.Figure()) == ("", "")
+def test_a_title_makes_the_figure_higher_and_leaves_the_plot_its_size():
+    figure = styled(go.Figure(), height=300)
+    plot = figure.layout.height - figure.layout.margin.t
+    titled(figure, "title", "word " * 40)
+    assert figure.layout.height - figure.layout.margin.t == plot and figure.layout.height > 380
+    assert titled(figure, "title").layout.height < 400
+
+
+def test_a_method_has_one_colour_and_other_names_take_what_is_left():
+    shades = series_colours(["all", "FNE", "hardest_memory", "some"])
+    assert shades["FNE"] == series_colours(["fne (area 0.936)"])["fne (area 0.936)"]
+    assert len(set(shades.values())) == 4
+
+
+def test_dark_style_changes_the_neutral_colours_only():
+    rules = night_style()
+    assert all(shade in rules for shade in NIGHT.values()) and not any(shade in rules for shade in PALETTE)
 
 
 def luminance(shade: str) -> float:
@@ -57,6 +77,8 @@ def luminance(shade: str) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-@pytest.mark.parametrize("shade", [*PALETTE, *(shade for shade, _ in TRUTH_LABELS.values())])
-def test_every_colour_stands_out_from_white(shade: str):
-    assert 1.05 / (luminance(shade) + 0.05) > 1.7
+@pytest.mark.parametrize("paper", [PAPER, NIGHT[PAPER]])
+def test_every_colour_stands_out_from_light_and_dark_paper(paper: str):
+    for shade in {*PALETTE, *METHODS.values(), *(shade for shade, _ in TRUTH_LABELS.values())}:
+        light, dark = sorted((luminance(shade), luminance(paper)), reverse=True)
+        assert (light + 0.05) / (dark + 0.05) > 1.7, shade

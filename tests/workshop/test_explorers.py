@@ -1,0 +1,39 @@
+"""The explorers of false negatives, retrieval and kernel memories follow their controls."""
+
+from workshop import explore
+
+from tests.workshop.conftest import ColourModel
+from tests.workshop.synthetic import synthetic_study
+
+
+def test_the_explorers_follow_their_controls() -> None:
+    from tests.workshop.reading import controls, opened
+    from tests.workshop.small_retrievals import small_retrievals
+    from tests.workshop.small_world import small_set
+
+    def words(explorer):
+        return "".join(str(figure.to_plotly_json()) for figure in explorer.shown)
+
+    def moved(explorer, **values):
+        """Set every control in turn; the figures that are then shown, as text."""
+        opened(explorer)
+        for name, value in values.items():
+            controls(explorer)[name.replace("_", " ")].value = value
+        return words(explorer)
+
+    shown = moved(explore.explore_false_negatives(synthetic_study(24)), preset="released", prior_p=0.1, number=20)
+    assert "p = 0.1, λ = 0.001" in shown and "image 20" in shown
+    assert "caption 47" in moved(explore.explore_false_negatives(synthetic_study(24)), anchor="caption", number=47)
+
+    rankings = explore.explore_retrieval(small_retrievals(), sentence="a red square", k=3)
+    assert "a red square" in moved(rankings) and "image 15" in moved(rankings, number=31, query="picture")
+    assert "caption 31" in moved(rankings, query="caption", number=31)
+    assert "Nothing to show" in moved(rankings, sentence=" ")
+    assert "<script" not in moved(rankings, sentence="<script>alert(1)</script>")
+
+    memories = explore.explore_kernel_memory(ColourModel(), small_set(16), anchor=3, pairs=12)
+    before = moved(memories)
+    controls(memories)["width σ"].value = 1.0
+    after = words(memories)
+    assert before != after and "σ = 1, m = 8" in after
+    assert "caption “" in moved(memories, anchor="caption", weights="identity")
