@@ -89,7 +89,7 @@ def algorithm():
 
 
 def explained_words():
-    parts = (Part("A", False, 0.1), Part(HOSTILE, True, 0.9), Part("red", True, rewritten=True), Part("w" * 900, True))
+    parts = [Part("A", 0.1), Part(HOSTILE, 0.9), Part("red", rewritten=True), Part("w" * 900)]
     return plots.draw_explained_words([WordExample(PICTURES[0], (WordRow("made wrong", parts, {"tags": 0.5}, 0),))] * 2)
 
 
