@@ -25,7 +25,7 @@ from itmlab.metrics import Cider, SemanticRanking, Spice, ncs_of_each, semantic_
 from itmlab.metrics.statistics import Interval, bootstrap
 from itmlab.models.encoded import evaluating
 from itmlab.models.pairs import looked_at
-from itmlab.train.scores import caption_side, compared, image_side, similarity
+from itmlab.train.scores import compared, side_of, similarity
 
 from .scoring import model_of, require_truth
 
@@ -179,8 +179,8 @@ class Retrievals:
         model = model_of(self.models[name])
         with evaluating(model):
             if name not in self._pictures:
-                self._pictures[name] = image_side(model, looked_at(model, self.data))
-            return compared(model, self._pictures[name], caption_side(model, [sentence]))[:, 0]
+                self._pictures[name] = side_of(model, looked_at(model, self.data), "images")
+            return compared(model, self._pictures[name], side_of(model, [sentence], "captions"))[:, 0]
 
 
 def retrievals(runs: Mapping[str, Any], data: CaptionSet, *, by: Sequence[str] = ("CIDEr", "SPICE")) -> Retrievals:

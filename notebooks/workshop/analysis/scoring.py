@@ -12,7 +12,7 @@ from itmlab.errors import ItmlabError
 from itmlab.models.encoded import evaluating
 from itmlab.models.pairs import looked_at
 from itmlab.synthesis.tags import cross_encoder_score
-from itmlab.train.scores import caption_side, compared, image_side
+from itmlab.train.scores import compared, side_of
 
 Match = Callable[[Sequence[int], Sequence[str]], Float[Tensor, "sentence"]]  # image numbers and a sentence for each
 
@@ -47,8 +47,8 @@ def matching(run: Any, data: CaptionSet) -> Match:
         column_of = {sentence: column for column, sentence in enumerate(dict.fromkeys(sentences))}
         source, columns = looked_at(model, data), torch.tensor([column_of[sentence] for sentence in sentences])
         with evaluating(model):
-            pictures = image_side(model, [source[number] for number in numbers.tolist()])
-            captions = caption_side(model, list(column_of))
+            pictures = side_of(model, [source[number] for number in numbers.tolist()], "images")
+            captions = side_of(model, list(column_of), "captions")
             if not model.compares_parts:
                 return (pictures[rows] * captions[columns]).sum(dim=1)
             scores = torch.zeros(len(sentences))

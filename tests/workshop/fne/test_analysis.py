@@ -112,16 +112,6 @@ def test_the_same_seed_draws_the_same_and_released_weights_cut_the_easy():
     assert (released.weight[cut] == 0).all() and (released.weight[~cut] > 0).all()
 
 
-def test_hidden_positives_are_true_pairs_that_nobody_annotated():
-    studied = synthetic_study(24)
-    pairs, hidden = studied.unannotated()
-    for (image, caption), true in list(zip(pairs.tolist(), hidden.tolist(), strict=True))[::17]:
-        assert not studied.positives[image, caption] and (studied.truth[image, caption] == 1) == true
-    undecided = int((~studied.positives & (studied.truth < 0)).sum())
-    assert len(pairs) == int((~studied.positives).sum()) - undecided
-    assert studied.posterior(prior=0.01).shape == studied.scores.shape
-
-
 def made_up(truth) -> Study:
     """Three pictures with a caption each; the best-scoring other caption of each is the next one."""
     scores = torch.tensor([[0.9, 0.5, 0.1], [0.1, 0.9, 0.5], [0.5, 0.1, 0.9]])
@@ -169,7 +159,7 @@ def test_fne_is_given_the_statistics_of_the_study() -> None:
 
 
 def test_what_cannot_be_counted_is_said() -> None:
-    refused("no world", negatives_taken, made_up(None), {"hardest": Hardest()})
+    refused("ground truth", negatives_taken, made_up(None), {"hardest": Hardest()})
     undecided = torch.full((3, 3), -1, dtype=torch.int8)
     refused("decided", negatives_taken, made_up(undecided), {"hardest": Hardest()})
 
@@ -189,5 +179,5 @@ def test_posterior_and_similarity_are_measured_as_rankings_and_as_probabilities(
     assert quality["posterior"]["calibration"] == pytest.approx(float(sum(gaps) / len(true)), abs=1e-6)
     assert 0 < quality["posterior"]["precision"] <= 1
     blind = Study(**{**vars(studied), "truth": None})
-    refused("no world knows", posterior_quality, blind)
+    refused("ground truth", posterior_quality, blind)
     refused("not annotated are alike", posterior_quality, Study(**{**vars(studied), "truth": studied.truth * 0}))

@@ -44,12 +44,6 @@ def test_what_it_shows_of_an_anchor_is_what_synthesis_gives_the_loss():
     torch.testing.assert_close(made.scores(batch.anchors[2:3])[0], found.hardness, atol=1e-5, rtol=0)
 
 
-def test_its_own_caption_is_in_no_cluster():
-    found = read_out(small_batch(), 4, **SETTINGS)
-    assert found.membership[4] == -1 and (found.membership >= 0).sum() == 15
-    assert found.kernel[4] == 0 and found.coefficients[4] == 0
-
-
 def test_clusters_stay_when_sigma_and_weights_change_and_so_does_the_map_of_the_candidates():
     batch = small_batch()
     first = read_out(batch, 4, **SETTINGS)
@@ -128,13 +122,6 @@ def test_models_of_regions_have_batches_too(tmp_path):
     ):
         batch = synthesis_batch(model.eval(), data, pairs=5)
         assert read_out(batch, 1, clusters=2).hardness.isfinite().all()
-
-
-def test_its_hardest_is_the_nearest_that_is_not_its_own():
-    batch = small_batch()
-    scores = batch.scores.fill_diagonal_(-9)
-    torch.testing.assert_close(batch.hardest(), scores.max(1).values)
-    torch.testing.assert_close(batch.positive_scores, batch.scores.diagonal())
 
 
 def test_what_cannot_be_made_a_batch_is_one_line(colour_model):

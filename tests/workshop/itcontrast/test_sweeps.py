@@ -9,8 +9,6 @@ from workshop.analysis.synthesis import (
     hardness,
     memory_sweep,
     shares_by_temperature,
-    term_names,
-    terms,
     true_prototypes,
 )
 
@@ -43,56 +41,6 @@ def info_cmr(given, temperature):
     no_bar = torch.zeros_like(given["noise_scores"], dtype=torch.bool)
     barred = torch.cat([given["positives"], ~given["synthetic_allowed"], no_bar], dim=1)
     return InfoNCE(temperature)(scores, barred, given["positive_scores"])
-
-
-@pytest.mark.parametrize("temperature", [0.05, 0.5])
-def test_the_share_of_the_match_is_the_loss_and_the_others_are_its_gradient(temperature):
-    batch, synthesis = small_batch(), SynHNC(3)
-    given = scores_of(batch, synthesis, 10)
-    given["scores"] = given["scores"].clone().requires_grad_()
-    given["synthetic_scores"] = given["synthetic_scores"].clone().requires_grad_()
-    info_cmr(given, temperature).backward()
-    total = 0.0
-    for anchor in range(16):
-        found = terms(batch, anchor, synthesis, temperature=temperature, noise=10)
-        assert len(found.share) == 1 + 15 + 3 + 10 and found.share.sum() == pytest.approx(1, abs=1e-5)
-        assert (np.diff(found.share) <= 0).all()
-        for kind, gradients in (("negatives of the batch", "scores"), ("synthetic negatives", "synthetic_scores")):
-            for at in (row for row, name in enumerate(found.kind) if name == kind):
-                gradient = given[gradients].grad[anchor, found.index[at]] * 16 * temperature
-                assert found.share[at] == pytest.approx(float(gradient), abs=1e-5)
-        total -= np.log(found.share[found.kind.index("match")]) / 16
-    assert total == pytest.approx(info_cmr(given, temperature).item(), rel=1e-4)
-
-
-def test_each_term_is_said_in_words():
-    batch = small_batch()
-    found = terms(batch, 3, SynHNC(3), noise=5)
-    said = dict(zip(zip(found.kind, found.index.tolist(), strict=True), term_names(batch, found), strict=True))
-    assert said["match", 3] == batch.data.captions[6]
-    assert said["negatives of the batch", 0] == batch.data.captions[0]
-    assert said["synthetic negatives", 2] == "synthetic, cluster 3" and said["Gaussian noise", 4] == "noise vector 5"
-    pictures = small_batch("caption")
-    assert "image 3" in term_names(pictures, terms(pictures, 3, SynHNC(3)))
-
-
-def test_over_temperature_shares_add_up_and_are_the_mean_of_the_anchors():
-    batch, synthesis = small_batch(), SynHNC(3)
-    shares = shares_by_temperature(batch, [0.05, 1.0], synthesis, noise=10)
-    assert list(shares) == list(TERMS)
-    np.testing.assert_allclose(sum(shares.values()), [100, 100], rtol=1e-5)
-    for kind in TERMS:
-        of_each = []
-        for anchor in range(16):
-            found = terms(batch, anchor, synthesis, noise=10)
-            of_each.append(found.share[[name == kind for name in found.kind]].sum())
-        assert shares[kind][0] == pytest.approx(100 * np.mean(of_each), abs=1e-2)
-
-
-def test_what_is_not_there_is_no_term():
-    batch = small_batch(pairs=4)
-    found = terms(batch, 0, SynHNC(8), noise=0)
-    assert found.kind.count("synthetic negatives") == 3 and found.kind.count("Gaussian noise") == 0
 
 
 def by_loops(batch, clusters, sigma, weights):
@@ -166,15 +114,26 @@ def test_synthetic_negatives_of_false_negatives_are_counted():
     assert set(many) == set(shares) and all(0 <= value <= 100 for value, _, _ in many.values())
 
 
-def test_empty_clusters_count_for_nothing():
+@pytest.mark.parametrize("temperature", [0.05, 0.5])
+def test_shares_of_the_denominator_are_the_gradient_of_the_loss(temperature):
+    batch, synthesis = small_batch(), SynHNC(3)
+    given = scores_of(batch, synthesis, 10)
+    for name in ("scores", "synthetic_scores", "noise_scores"):
+        given[name] = given[name].clone().requires_grad_()
+    info_cmr(given, temperature).backward()
+    shares = {kind: of[0] for kind, of in shares_by_temperature(batch, [temperature], synthesis, noise=10).items()}
+    names = {
+        "negatives of the batch": "scores",
+        "synthetic negatives": "synthetic_scores",
+        "Gaussian noise": "noise_scores",
+    }
+    for kind, name in names.items():
+        assert shares[kind] == pytest.approx(100 * temperature * float(given[name].grad.sum()), abs=1e-2)
+    assert list(shares) == list(TERMS) and sum(shares.values()) == pytest.approx(100)
+
+
+def test_empty_clusters_and_data_without_a_world():
     batch = small_batch(pairs=4)
     curve = memory_sweep(batch, "clusters", [8], weights=["identity"]).curves["identity"]
     assert np.isfinite([curve.hardness[0], curve.length[0], curve.effective[0]]).all()
-    shares = true_prototypes(batch, clusters=8)
-    assert np.isfinite(list(shares.values())).all()
-
-
-def test_what_cannot_be_asked_is_one_line():
-    refused("no sweep over 0 values", memory_sweep, small_batch(), "sigma", [])
-    refused("take sigma or clusters", memory_sweep, small_batch(), "tau", [1.0])
-    refused("no world", true_prototypes, small_batch(world=False))
+    refused("ground truth", true_prototypes, small_batch(world=False))

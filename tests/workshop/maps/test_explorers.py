@@ -106,21 +106,6 @@ def test_pointing_shows_a_picture_until_the_pointer_leaves(space):
     assert title(space) == "Picture image 3"
 
 
-def test_a_lasso_shows_what_its_points_share_until_it_is_gone(space):
-    state, data = space.live[0].state, small_set()
-    white = [index for index, caption in enumerate(data.captions) if "white" in caption]
-    state.lasso = [{"kind": "captions", "number": index} for index in white] + [{"kind": ""}]
-    assert title(space) == "What they share" and "white" in words(space, 1)
-    pictures = len(set(data.image_of_caption[white].tolist()))
-    assert title_and_subtitle(space.shown[1])[1] == f"{len(white)} captions of {pictures} pictures in the lasso"
-    state.hover = {"kind": "pictures", "number": 4}
-    assert title(space) == "Picture image 4"
-    state.hover = {}
-    assert title(space) == "What they share"
-    state.lasso = []
-    assert title(space) == "Picture image 3"
-
-
 def test_pictures_are_found_by_the_words_of_their_captions_or_by_their_number():
     data = small_set(40)
     picker = PicturePicker(data, value=20)
@@ -134,7 +119,14 @@ def test_pictures_are_found_by_the_words_of_their_captions_or_by_their_number():
     assert picker.shown == [] and picker.note.startswith("0 of 40") and picker.value == 20
 
 
-def test_a_lasso_gives_its_numbers_to_python():
-    explorer = opened(explore_embeddings(small_maps(), small_set()))
-    explorer.live[0].state.lasso = [{"kind": "pictures", "number": 3}, {"kind": "captions", "number": 7}, {"kind": "x"}]
-    assert explorer.selection == {"pictures": [3], "captions": [7]}
+def test_a_lasso_lists_its_captions_until_it_is_gone_and_gives_its_numbers_to_python(space):
+    state, data = space.live[0].state, small_set()
+    state.lasso = [{"kind": "pictures", "number": 3}, {"kind": "captions", "number": 7}, {"kind": ""}]
+    assert space.selection == {"pictures": [3], "captions": [7]} and title(space) == "In the lasso"
+    assert len(space.shown[1].data[0].cells["values"][0]) == len(data.captions_of_image[3])
+    state.hover = {"kind": "pictures", "number": 4}
+    assert title(space) == "Picture image 4"
+    state.hover = {}
+    assert title(space) == "In the lasso"
+    state.lasso = []
+    assert title(space) == "Picture image 3"

@@ -1,9 +1,10 @@
 """From a treebank to training documents and a pipeline."""
 
+import gzip
 import random
 
 import pytest
-from workshop.parser import captionlike
+from workshop.parser import captionlike, treebank
 from workshop.parser.sentences import Sentence, Word, doc_of, read_sentences
 from workshop.parser.treebank import CAPTION_TREES, augmented, prepare, train
 
@@ -35,8 +36,8 @@ SENTENCES = """\
 
 @pytest.fixture
 def sentences(tmp_path) -> list[Sentence]:
-    path = tmp_path / "some.conllu"
-    path.write_text(SENTENCES)
+    path = tmp_path / "some.conllu.gz"
+    path.write_bytes(gzip.compress(SENTENCES.encode()))
     return read_sentences(path)
 
 
@@ -91,10 +92,11 @@ def test_augmentation_keeps_every_sentence_and_depends_on_the_seed(sentences):
         assert all(0 <= word.head < len(sentence) for word in sentence)
 
 
-def test_training_writes_a_pipeline_that_parses_and_never_into_an_existing_folder(tmp_path):
+def test_training_writes_a_pipeline_that_parses_and_never_into_an_existing_folder(tmp_path, monkeypatch):
     for split in ("train", "dev"):
-        (tmp_path / f"{split}.conllu").write_text((SENTENCES + "\n") * 8)
-    train(tmp_path, tmp_path / "made", captions=False, steps=4, seed=1)
+        (tmp_path / f"{split}.conllu.gz").write_bytes(gzip.compress(((SENTENCES + "\n") * 8).encode()))
+    monkeypatch.setattr(treebank, "CAPTION_TREES", tmp_path / "dev.conllu.gz")
+    train(tmp_path, tmp_path / "made", steps=4, seed=1)
     document = load_pipeline(str(tmp_path / "made"))("The man is riding a horse.")
     assert len(document) == 7 and all(token.pos_ and token.dep_ for token in document)
     with pytest.raises(ItmlabError, match="exists"):

@@ -118,8 +118,6 @@ def test_what_does_not_stand_piece_under_piece_is_left_out_and_counted(squares):
     study = word_study(model, data, [*wrong[:2], longer, retrieved])
     assert study.left_out == 2 and study.negatives == wrong[:2] and study.images.tolist() == [0, 0]
     refused("none of 2 negatives has its caption's words", word_study, model, data, [longer, retrieved])
-    refused("no caption", word_study, model, data, [Negative("a dog")])
-    refused("no kind of phrase 'noun'", study.correction, "noun")
 
 
 def rewritten_scenes(folder, **settings):
@@ -198,8 +196,6 @@ def test_what_the_own_picture_is_worth_is_the_difference_of_both_accuracies(scen
         assert worth[name].value == pytest.approx(shares[0].percent - shares[1].percent, abs=1e-3)
         assert worth[name].lower <= worth[name].value <= worth[name].upper
     assert all(ends == (0, 0, 0) for ends in zero.values())
-    fewer = replace(study, counted=study.counted & (study.kind == 0))
-    refused("different sentences", picture_worth, study, fewer)
 
 
 def test_of_squares_every_new_colour_is_false_and_every_correction_true():
