@@ -9,7 +9,6 @@ References:
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
@@ -18,8 +17,6 @@ from PIL import Image
 from torch import Tensor
 
 from itmlab.data.captionset import CaptionSet
-from itmlab.data.faults import one_line
-from itmlab.data.pictures import read_image
 from itmlab.errors import ItmlabError
 from itmlab.losses.words import REPLACED
 from itmlab.models import CrossEncoder
@@ -79,16 +76,6 @@ class ExplainedSentence:
     sentence: str
     words: tuple[Word, ...]
     scores: dict[str, float] = field(default_factory=dict)
-
-    def __str__(self) -> str:
-        """The scores, then one line for each word that would be rewritten or probably does not fit."""
-        lines = [f"“{one_line(self.sentence)}”"]
-        lines[0] += ",".join(f" {name} {100 * score:.1f} %" for name, score in self.scores.items())
-        for word in self.words:
-            if word.rewritten or word.mismatch > 0.5:
-                correction = f", rather {one_line(word.correction)}" if word.rewritten else ""
-                lines.append(f"  {one_line(word.text)}: {100 * word.mismatch:.0f} %{correction}")
-        return "\n".join(lines)
 
     def corrected(self, above: float = 0.0) -> str:
         """Return the sentence with the words corrected whose mismatch is at least `above` (in the paper: all)."""
@@ -201,14 +188,13 @@ def explain_words(
     Args:
         model: a cross-encoder or a Run of one. Only a model trained with word discrimination and correction (TAGS-DC)
             has learnt to answer.
-        picture: a picture, its file, or a record of regions.
+        picture: a picture or a record of regions.
         sentences: words behind the model's `maximum_tokens` are not read.
         name: the name of the score; by default the recipe's.
 
     Raises:
         ItmlabError: a sentence has no words.
     """
-    picture = read_image(picture) if isinstance(picture, Path) else picture
     name = name or (model.recipe.name if hasattr(model, "recipe") else "model")
     return explained(model, [picture], sentences, [0] * len(sentences), name)
 

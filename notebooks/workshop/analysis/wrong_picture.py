@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 import plotly.graph_objects as go
 import torch
-from jaxtyping import Float, Int64
+from jaxtyping import Bool, Float, Int64
 from numpy import ndarray
 from torch import Tensor
 

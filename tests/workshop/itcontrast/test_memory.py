@@ -9,11 +9,11 @@ from workshop.analysis.kernel_memory import LEAST, attribution, read_out, synthe
 
 from itmlab.models import (
     LateInteractionConfig,
-    OscarDualEncoderConfig,
     build_model,
 )
 from itmlab.scenes import load as load_scenes
 from itmlab.synthesis import SynHNC
+from itmlab.train.named import TINY_OSCAR
 from tests.plain_model import PlainModel
 from tests.refusals import refused
 from tests.synthesis.memory_by_loops import kernel_weights, synthetic
@@ -118,7 +118,7 @@ def test_models_of_regions_have_batches_too(tmp_path):
     data = load_scenes(images=6, cache=tmp_path, regions=True)
     for model in (
         build_model(LateInteractionConfig.tiny("scan_t2i"), data.captions, seed=0),
-        build_model(OscarDualEncoderConfig.tiny(), data.captions, seed=0),
+        build_model(TINY_OSCAR, data.captions, seed=0),
     ):
         batch = synthesis_batch(model.eval(), data, pairs=5)
         assert read_out(batch, 1, clusters=2).hardness.isfinite().all()

@@ -122,12 +122,7 @@ def test_shares_of_the_denominator_are_the_gradient_of_the_loss(temperature):
         given[name] = given[name].clone().requires_grad_()
     info_cmr(given, temperature).backward()
     shares = {kind: of[0] for kind, of in shares_by_temperature(batch, [temperature], synthesis, noise=10).items()}
-    names = {
-        "negatives of the batch": "scores",
-        "synthetic negatives": "synthetic_scores",
-        "Gaussian noise": "noise_scores",
-    }
-    for kind, name in names.items():
+    for kind, name in zip(TERMS[1:], ("scores", "synthetic_scores", "noise_scores"), strict=True):
         assert shares[kind] == pytest.approx(100 * temperature * float(given[name].grad.sum()), abs=1e-2)
     assert list(shares) == list(TERMS) and sum(shares.values()) == pytest.approx(100)
 

@@ -98,11 +98,8 @@ def test_a_sentence_made_wrong_stands_between_its_caption_and_its_correction(squ
     )
     names, truth_labels = [row.name for row in example.rows], [row.truth_label for row in example.rows]
     assert names == ["caption", "made wrong", "corrected"] and truth_labels == [1, 0, 1]
-    assert ["".join(part.text for part in row.parts) for row in example.rows] == [
-        "A red square.",
-        "A white square.",
-        "A red square.",
-    ]
+    texts = ["".join(part.text for part in row.parts) for row in example.rows]
+    assert texts == ["A red square.", "A white square.", "A red square."]
     mismatch = [part.mismatch for part in example.rows[1].parts if part.mismatch is not None]
     assert mismatch == pytest.approx([SURE[False], SURE[True], SURE[False], SURE[False]])
     assert [part.text for part in example.rows[2].parts if part.rewritten] == ["red"]
