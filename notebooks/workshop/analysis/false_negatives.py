@@ -20,6 +20,7 @@ from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError
 from itmlab.metrics.statistics import share
 from itmlab.samplers import FalseNegativeEliminating, Sampler, Statistics, posterior, sampling_weights
+from itmlab.samplers.fne import trusted_pairs
 from itmlab.train.scores import similarity
 
 from .scoring import Direction, model_of, require_truth
@@ -124,9 +125,9 @@ def study(
     for images in order.split(batch_size):
         block, same = scores[images][:, caption_of[images]], torch.eye(len(images), dtype=torch.bool)
         sampler.observe(block, same)
-        positives, hardest = trusted_scores(block, same)  # of pairs that are the best of row and column
-        matched.append(positives)
-        mismatched.append(hardest.flatten() if statistics == "hardest" else block[~same])
+        trusted, own, of_sides = trusted_pairs(block, same)  # of pairs that are the best of row and column
+        matched.append(own[trusted])
+        mismatched.append(of_sides[:, trusted].flatten() if statistics == "hardest" else block[~same])
     if not sampler.ready:
         message = "no pair is the best of its row and column, so nothing is known of how positives score"
         raise ItmlabError(message, where=data.name, remedy="take a trained model, more images, or smaller batches")

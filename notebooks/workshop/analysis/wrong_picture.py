@@ -16,7 +16,7 @@ from torch import Tensor
 
 from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError
-from itmlab.metrics.statistics import Share
+from itmlab.metrics.statistics import Share, share
 
 from ..plots.charts import Dot, Row, draw_forest
 from ..plots.theme import BLUE, MUTED

@@ -103,15 +103,6 @@ def test_an_anchors_negatives_are_all_but_its_positives_best_first(direction):
     assert judged.positive_score == float(scores[positives][0])
 
 
-def test_the_same_seed_draws_the_same_and_released_weights_cut_the_easy():
-    studied = synthetic_study(24)
-    one, two = (judge(studied, 3, seed=1) for _ in range(2))
-    assert np.array_equal(one.drawn, two.drawn)
-    released = judge(studied, 3, preset="released", threshold=0.001, margin=0.1)
-    cut = released.score < studied.sampler.statistics.positive_mean - 0.1
-    assert (released.weight[cut] == 0).all() and (released.weight[~cut] > 0).all()
-
-
 def made_up(truth) -> Study:
     """Three pictures with a caption each; the best-scoring other caption of each is the next one."""
     scores = torch.tensor([[0.9, 0.5, 0.1], [0.1, 0.9, 0.5], [0.5, 0.1, 0.9]])
@@ -149,13 +140,6 @@ def test_in_batches_each_picture_takes_one_of_its_batch() -> None:
     expected = share(torch.tensor(true), torch.tensor(owners))
     assert found == pytest.approx((expected.percent, expected.lower, expected.upper)) and 0 < found[0] < 100
     refused("batch_size=25 — give 2 to 24", negatives_taken, studied, {"hardest": Hardest()}, batch_size=25)
-
-
-def test_fne_is_given_the_statistics_of_the_study() -> None:
-    """And draws by them, however few they are: with 200 wanted it would take the hardest."""
-    study, sampler = made_up(torch.eye(3, dtype=torch.int8)), FalseNegativeEliminating()
-    assert negatives_taken(study, {"FNE": sampler})["FNE"][0] == 0
-    assert sampler.statistics == study.sampler.statistics and sampler.ready
 
 
 def test_what_cannot_be_counted_is_said() -> None:

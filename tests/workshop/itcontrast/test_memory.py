@@ -7,13 +7,6 @@ import pytest
 import torch
 from workshop.analysis.kernel_memory import LEAST, attribution, read_out, synthesis_batch
 
-from itmlab.models import (
-    LateInteractionConfig,
-    build_model,
-)
-from itmlab.scenes import load as load_scenes
-from itmlab.synthesis import SynHNC
-from itmlab.train.named import TINY_OSCAR
 from tests.plain_model import PlainModel
 from tests.refusals import refused
 from tests.synthesis.memory_by_loops import kernel_weights, synthetic
@@ -32,24 +25,6 @@ def test_its_points_are_those_of_the_loops_over_its_clusters(weights):
     np.testing.assert_allclose(found.points.numpy(), expected, atol=1e-4)
     cosines = expected @ arrays[0][0] / np.linalg.norm(expected, axis=1)
     np.testing.assert_allclose(found.hardness.numpy(), cosines, atol=1e-4)
-
-
-def test_what_it_shows_of_an_anchor_is_what_synthesis_gives_the_loss():
-    """With one anchor in the batch the same generator makes the same clusters."""
-    batch = small_batch()
-    found = read_out(batch, 2, **SETTINGS, seed=7)
-    made = SynHNC(3, 0.3)(
-        batch.anchors[2:3], batch.candidates, batch.positives[2:3], generator=torch.Generator().manual_seed(7)
-    )
-    torch.testing.assert_close(made.scores(batch.anchors[2:3])[0], found.hardness, atol=1e-5, rtol=0)
-
-
-def test_clusters_stay_when_sigma_and_weights_change_and_so_does_the_map_of_the_candidates():
-    batch = small_batch()
-    first = read_out(batch, 4, **SETTINGS)
-    other = read_out(batch, 4, **{**SETTINGS, "sigma": 2.0, "weights": "identity"})
-    assert torch.equal(first.membership, other.membership) and torch.equal(first.place, other.place)
-    assert not torch.equal(first.points_place, other.points_place)
 
 
 def test_the_distance_on_the_map_is_the_angle_to_the_anchor():
@@ -111,17 +86,6 @@ def test_a_batch_of_a_model_holds_its_features_of_drawn_pictures_with_a_caption_
     again = synthesis_batch(colour_model, data, direction=direction, pairs=8, seed=3)
     assert torch.equal(batch.images, again.images) and torch.equal(batch.captions, again.captions)
     assert len(synthesis_batch(colour_model, data, pairs=100).images) == 12
-
-
-def test_models_of_regions_have_batches_too(tmp_path):
-    """Any model with one feature a side, whatever it looks at."""
-    data = load_scenes(images=6, cache=tmp_path, regions=True)
-    for model in (
-        build_model(LateInteractionConfig.tiny("scan_t2i"), data.captions, seed=0),
-        build_model(TINY_OSCAR, data.captions, seed=0),
-    ):
-        batch = synthesis_batch(model.eval(), data, pairs=5)
-        assert read_out(batch, 1, clusters=2).hardness.isfinite().all()
 
 
 def test_what_cannot_be_made_a_batch_is_one_line(colour_model):

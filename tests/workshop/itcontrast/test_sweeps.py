@@ -6,7 +6,6 @@ import torch
 from workshop.analysis.synthesis import (
     ROUNDING,
     TERMS,
-    hardness,
     memory_sweep,
     shares_by_temperature,
     true_prototypes,
@@ -78,27 +77,6 @@ def test_it_is_what_loops_count(parameter, values, weights):
         assert curve.above_hardest[at] == pytest.approx(above, abs=0.01)
     assert swept.hardest == pytest.approx(float(batch.hardest().mean()))
     assert swept.match == pytest.approx(float(batch.positive_scores.mean()))
-
-
-def test_a_narrow_kernel_makes_the_hardest_real_negative_again_and_a_wide_one_no_mean_that_is_harder():
-    batch = small_batch()
-    curves = memory_sweep(batch, "sigma", [0.005, 100.0], clusters=3).curves
-    for curve in curves.values():
-        assert curve.hardness[0] == pytest.approx(float(batch.hardest().mean()), abs=1e-3)
-        assert curve.above_hardest[0] == 0 and curve.effective[0] == pytest.approx(1, abs=0.05)
-    assert curves["identity"].hardness[1] < curves["identity"].hardness[0]
-
-
-def test_hardness_holds_every_score_that_a_loss_is_given():
-    batch, synthesis = small_batch(), SynHNC(3, sigma=0.3)
-    found = hardness(batch, synthesis, noise=10)
-    counts = {kind: len(values) for kind, values in found.items()}
-    assert list(counts.values()) == [16, 16 * 15, 16, 16 * 3, 16, 160]
-    np.testing.assert_allclose(found["the hardest of them"], batch.hardest().numpy())
-    made = synthesis(batch.anchors, batch.candidates, batch.positives, generator=torch.Generator().manual_seed(0))
-    np.testing.assert_allclose(found["synthetic negatives"], made.scores(batch.anchors).flatten().numpy())
-    np.testing.assert_allclose(found["the hardest synthetic"], made.scores(batch.anchors).max(1).values.numpy())
-    assert all((abs(values) <= 1 + 1e-5).all() for values in found.values())
 
 
 def test_synthetic_negatives_of_false_negatives_are_counted():

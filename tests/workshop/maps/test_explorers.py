@@ -99,13 +99,6 @@ def test_a_click_on_a_caption_picks_its_picture(space):
     assert space.controls[0].value == 9 and title(space) == "Picture image 9"
 
 
-def test_pointing_shows_a_picture_until_the_pointer_leaves(space):
-    space.live[0].state.hover = {"kind": "captions", "number": 10}
-    assert title(space) == "Picture image 5" and space.controls[0].value == 3
-    space.live[0].state.hover = {}
-    assert title(space) == "Picture image 3"
-
-
 def test_pictures_are_found_by_the_words_of_their_captions_or_by_their_number():
     data = small_set(40)
     picker = PicturePicker(data, value=20)

@@ -5,8 +5,8 @@ import random
 
 import pytest
 from workshop.parser import captionlike, treebank
-from workshop.parser.sentences import Sentence, Word, doc_of, read_sentences
-from workshop.parser.treebank import CAPTION_TREES, augmented, prepare, train
+from workshop.parser.sentences import Sentence, Word, read_sentences
+from workshop.parser.treebank import CAPTION_TREES, augmented, train
 
 from itmlab.errors import ItmlabError
 from itmlab.text.parsing import load_pipeline
@@ -49,21 +49,6 @@ def arcs(sentence: Sentence) -> set[tuple[str, str, str]]:
     return {(word.form, word.relation, sentence[word.head].form) for word in sentence}
 
 
-def test_sentences_become_documents_with_tags_heads_and_the_features_that_graphs_need(sentences):
-    doc = doc_of(load_pipeline().vocab, sentences)
-    assert doc.text.strip() == "He didn't see the old dog. The man is riding a horse."
-    assert [sentence.root.text for sentence in doc.sents] == ["see", "riding"]
-    horse = doc[-2]
-    assert (horse.pos_, horse.tag_, horse.lemma_, horse.dep_, horse.head.text) == (
-        "NOUN",
-        "NN",
-        "horse",
-        "obj",
-        "riding",
-    )
-    assert [str(token.morph) for token in doc[:2]] == ["Number=Sing", "Tense=Past|VerbForm=Fin"]
-
-
 def test_clauses_and_noun_phrases_become_captions(sentences):
     assert not list(captionlike.participle_phrases(sentences[0], random.Random(0)))  # it is negated
     (phrase,) = captionlike.participle_phrases(sentences[1], random.Random(0))
@@ -101,8 +86,3 @@ def test_training_writes_a_pipeline_that_parses_and_never_into_an_existing_folde
     assert len(document) == 7 and all(token.pos_ and token.dep_ for token in document)
     with pytest.raises(ItmlabError, match="exists"):
         train(tmp_path, tmp_path / "made")
-
-
-def test_a_missing_treebank_is_named(tmp_path):
-    with pytest.raises(ItmlabError, match="train"):
-        prepare(tmp_path, tmp_path)

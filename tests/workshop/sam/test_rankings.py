@@ -7,11 +7,8 @@ import pytest
 import torch
 from workshop.analysis.rankings import measured, rank, retrievals, semantic_recalls, truth_among_relevant
 
-from itmlab.models import DualEncoderConfig, build_model
-from tests.plain_model import PlainModel
 from tests.refusals import refused
 from tests.workshop.small_retrievals import small_retrievals
-from tests.workshop.small_world import small_set
 
 K, M = 3, 4
 
@@ -63,14 +60,6 @@ def test_every_measure_is_what_its_definition_says(found, direction):
     assert ("Rⱽ@3" in values) == (direction == "i2t")
 
 
-def test_a_query_with_nothing_to_find_is_left_out_and_not_zero(found):
-    nothing = found.relevance["CIDEr"].clone()
-    nothing[0] = 0
-    partly = measured(dataclasses.replace(found, relevance={"CIDEr": nothing}), "i2t", k=K)
-    values = partly.values["one"]["NCS@3 CIDEr"]
-    assert np.isnan(values[0]) and partly.table()["one"]["NCS@3 CIDEr"][0] == pytest.approx(np.nanmean(values))
-
-
 def test_intervals_hold_the_mean_and_a_model_differs_from_itself_by_nothing(found):
     measures = measured(found, "t2i", k=K)
     for value, lower, upper in measures.table()["one"].values():
@@ -116,14 +105,6 @@ def test_the_best_come_first_with_measures_of_what_is_known():
     assert rank(SCORES, torch.zeros(4), k=2).measures == {}
 
 
-def test_captions_rank_pictures_and_pictures_rank_captions(known):
-    by_caption, by_picture = known.of_caption("a", 5, k=16), known.of_picture("a", 2, k=32)
-    assert by_caption.index.tolist() == known.similarity["a"][:, 5].sort(descending=True, stable=True).indices.tolist()
-    assert by_caption.annotated[by_caption.index == 2].item() and by_caption.annotated.sum() == 1
-    assert by_picture.annotated.sum() == 2 and sorted(by_picture.index[by_picture.annotated].tolist()) == [4, 5]
-    assert by_picture.best == pytest.approx(known.relevance["CIDEr"][2].max().item())
-
-
 def test_a_caption_typed_ranks_as_the_caption_itself(known):
     typed, own = (
         known.of_sentence("b", known.data.captions[8], k=8),
@@ -142,34 +123,3 @@ def test_the_world_judges_what_is_typed_where_it_can_read_it(known):
 def test_an_empty_sentence_and_an_unknown_relevance_are_refused(known):
     refused("empty", known.of_sentence, "a", " ")
     refused("CIDEr, SPICE", retrievals, {}, known.data, by=("BLEU",))
-
-
-class Together(PlainModel):
-    """A model that scores pairs only together: brightness times length."""
-
-    encodes_apart = False
-
-    def prepare_images(self, pictures):
-        return torch.tensor([float(sum(picture.resize((1, 1)).getpixel((0, 0)))) for picture in pictures])
-
-    def prepare_captions(self, captions):
-        return torch.tensor([float(len(caption)) for caption in captions])
-
-    def similarity(self, images, captions):
-        return images[:, None] * captions[None, :]
-
-
-def test_models_that_only_score_pairs_together_take_sentences_too():
-    data = small_set(6)
-    found = retrievals({"together": Together()}, data, by=("CIDEr",))
-    typed, own = found.of_sentence("together", data.captions[3], k=6), found.of_caption("together", 3, k=6)
-    assert typed.index.tolist() == own.index.tolist()
-
-
-def test_without_a_world_there_are_no_truth_labels():
-    data = small_set(6)
-    data.world = None
-    model = build_model(DualEncoderConfig.tiny(), data.captions, seed=0)
-    found = retrievals({"one": model}, data, by=("CIDEr",))
-    assert found.truth is None and found.of_caption("one", 0).truth_label is None
-    assert found.of_sentence("one", "a red square").truth_label is None

@@ -7,7 +7,6 @@ from workshop.explore.negatives import explore_masking, explore_negatives, explo
 from itmlab.errors import ItmlabError
 from itmlab.scenes import load
 from itmlab.text.graph import SceneGraph, SceneObject, Span, tokenise
-from tests.plain_model import PlainModel
 from tests.workshop.colour_cross_encoder import ColourCrossEncoder, judging_set
 from tests.workshop.reading import controls, opened, words
 from tests.workshop.small_cross_encoder import small_cross_encoder
@@ -97,12 +96,6 @@ def test_each_filter_lets_more_through_than_the_one_before(data, model):
         controls(explorer)["filter"].value = name
         found.append({text for text in words(explorer.figures()[0]) if "<b>" in text and "<span" in text})
     assert found[0] <= found[1] <= found[2] and len(found[0]) < len(found[2])
-
-
-def test_a_model_that_cannot_refill_is_told_in_one_line(data):
-    explorer = explore_negatives(PlainModel(), data)
-    (figure,) = explorer.figures()
-    assert "Nothing to show" in figure.layout.title.text
 
 
 @pytest.fixture(scope="module")

@@ -30,22 +30,11 @@ from tests.refusals import refused
 from tests.workshop.colour_cross_encoder import NAMES, ColourCrossEncoder, judging_set
 from tests.workshop.small_cross_encoder import small_cross_encoder
 
-CAPTION = "A red dog, next to two cats, sleeps."
-
 
 def made(caption: str, changes: list[tuple[int, int, str]]) -> Negative:
     tokens = tokenise(caption)
     new = [Change(Span(start, end), words, "word") for start, end, words in changes]
     return edited(caption, tokens, token_characters(caption, tokens), new)
-
-
-def test_places_are_the_letters_of_the_new_words():
-    negative = made(CAPTION, [(0, 2, "the small blue"), (6, 7, "a")])
-    places = changed_places(negative, CAPTION)
-    assert [negative.sentence[start:end] for start, end in places] == ["The small blue", "a"]
-    assert with_only(negative, places, 0) == "The small blue dog, next to two cats, sleeps."
-    assert with_only(negative, places, 1) == "A red dog, next to a cats, sleeps."
-    assert put_back(negative, places, []) == negative.sentence
 
 
 @settings(max_examples=80, deadline=None)
@@ -62,24 +51,6 @@ def test_any_change_alone_is_the_edit_with_that_change_alone(data):
     for number, change in enumerate(changes):
         assert with_only(negative, places, number) == made(caption, [change]).sentence
     assert put_back(negative, places, range(len(places))) == caption
-
-
-def of_a_word(start: int, end: int, source: str, replacement: str) -> Negative:
-    return Negative("A cat.", spans=(Span(start, end),), source=(source,), replacement=(replacement,))
-
-
-STRANGE = {
-    "retrieved": Negative("a cat on a mat"),
-    "other words": of_a_word(1, 2, "dog", "cow"),
-    "outside": of_a_word(7, 8, "dog", "cat"),
-    "other": of_a_word(1, 2, "cow", "cat"),
-    "words": of_a_word(1, 1, "dog", "cat"),
-}
-
-
-@pytest.mark.parametrize("negative", STRANGE.values(), ids=list(STRANGE))
-def test_what_was_not_made_of_the_caption_word_by_word_has_no_places(negative):
-    assert changed_places(negative, "A dog.") is None
 
 
 def recoloured(data, caption: int, colour: str) -> Negative:
@@ -99,16 +70,6 @@ def squares():
     others = {name: NAMES[(at + 1) % 4] for at, name in enumerate(NAMES)}
     wrong = [recoloured(data, caption, others[NAMES[caption // 2 % 4]]) for caption in range(len(data.captions))]
     return data, ColourCrossEncoder(data.captions), wrong
-
-
-def test_a_cross_encoder_that_knows_colours_is_right_about_every_word(squares):
-    data, model, wrong = squares
-    study = word_study(model, data, wrong)
-    assert study.left_out == 0 and len(study.negatives) == 16 and int(study.replaced.sum()) == 16
-    for found in (study.discrimination(), study.correction()):
-        assert found.all.percent == found.replaced.percent == found.kept.percent == 100 and found.replaced.count == 16
-    assert study.discrimination("attribute").replaced.of == 16 and study.discrimination("attribute").kept.of == 0
-    assert study.correction("object").all.of == 16 and study.discrimination("relation").all.of == 0
 
 
 def test_what_does_not_stand_piece_under_piece_is_left_out_and_counted(squares):

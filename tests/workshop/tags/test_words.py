@@ -1,6 +1,5 @@
 """Words explained: a corrected sentence keeps all but the words that are rewritten, and says what the heads say."""
 
-import math
 from types import SimpleNamespace
 
 import pytest
@@ -13,7 +12,6 @@ from workshop.analysis.words import (
     algorithm_1,
     cross_encoder_of,
     explain_words,
-    explained,
     word_answers,
     word_example,
 )
@@ -21,7 +19,6 @@ from workshop.analysis.words import (
 from itmlab.models import CrossEncoder, DualEncoder, LateInteractionConfig, build_model
 from itmlab.scenes import load
 from itmlab.train.scores import similarity
-from tests.models.cross_encoders import build, records
 from tests.plain_model import PlainModel
 from tests.refusals import refused
 from tests.workshop.colour_cross_encoder import SURE, ColourCrossEncoder, judging_set
@@ -118,19 +115,6 @@ def learnt_nothing() -> CrossEncoder:
     return small_cross_encoder([*small_set().captions, "unfootballed grey horses"])
 
 
-def test_a_wrong_colour_does_not_fit_and_is_rewritten_to_the_right_one(squares, model):
-    red, blue = explain_words(
-        model, squares.images[0], SENTENCES[:2], name="cross-encoder"
-    )  # picture 0 shows a red square
-    assert [word.text for word in red.words] == ["A", "red", "square", "."]
-    assert [word.mismatch for word in red.words] == pytest.approx([SURE[False]] * 4)
-    assert not any(word.rewritten for word in red.words) and red.corrected() == red.sentence
-    assert [word.correction for word in blue.words if word.mismatch > 0.5] == ["red"]
-    assert blue.corrected() == "there is a square that is red"
-    assert red.scores == {"cross-encoder": pytest.approx(1 / (1 + math.exp(-2)))}
-    assert blue.scores == {"cross-encoder": pytest.approx(1 / (1 + math.exp(3)))}
-
-
 def test_answers_are_the_heads_of_the_cross_encoder_asked_for_one_sentence_at_a_time(learnt_nothing):
     model, data = learnt_nothing, small_set()
     rows = [2, 0, 2, 1]
@@ -154,15 +138,6 @@ def test_answers_are_the_heads_of_the_cross_encoder_asked_for_one_sentence_at_a_
             )
             assert answers.written[row, at] == best
         assert answers.word_mask[row].sum() == length - 2
-
-
-def test_a_model_of_regions_explains_records_of_regions():
-    model = build("uniter", "regions")
-    found = explained(model, records([3, 5]), ["a dog", "a cat runs", "a man"], [1, 0, 1])
-    alone = explained(model, records([3, 5])[1:], ["a man"], [0])
-    together, apart = ([word.mismatch for word in one.words] for one in (found[2], alone[0]))
-    assert together == pytest.approx(apart, abs=1e-5)
-    refused("looks at regions, not at pictures", explain_words, model, small_set().images[0], ["a dog"])
 
 
 def test_what_cannot_be_explained_is_one_line(squares, model, tiny):
