@@ -19,52 +19,52 @@ SETTINGS = {"clusters": 3, "sigma": 0.3, "weights": "least_squares", "regularisa
 @pytest.mark.parametrize("weights", ["least_squares", "identity"])
 def test_its_points_are_those_of_the_loops_over_its_clusters(weights):
     batch, settings = small_batch(), {**SETTINGS, "weights": weights}
-    found = read_out(batch, 5, **settings)
-    arrays = batch.anchors[5:6].numpy(), batch.candidates.numpy(), found.membership[None].numpy()
+    result = read_out(batch, 5, **settings)
+    arrays = batch.anchors[5:6].numpy(), batch.candidates.numpy(), result.membership[None].numpy()
     expected = synthetic(*arrays, 3, 0.3, weights, 1e-3)[0]
-    np.testing.assert_allclose(found.points.numpy(), expected, atol=1e-4)
+    np.testing.assert_allclose(result.points.numpy(), expected, atol=1e-4)
     cosines = expected @ arrays[0][0] / np.linalg.norm(expected, axis=1)
-    np.testing.assert_allclose(found.hardness.numpy(), cosines, atol=1e-4)
+    np.testing.assert_allclose(result.hardness.numpy(), cosines, atol=1e-4)
 
 
 def test_the_distance_on_the_map_is_the_angle_to_the_anchor():
     batch = small_batch()
-    found = read_out(batch, 4, **SETTINGS)
-    angles = found.place.norm(dim=1)
+    result = read_out(batch, 4, **SETTINGS)
+    angles = result.place.norm(dim=1)
     torch.testing.assert_close(angles.cos(), batch.scores[4], atol=1e-5, rtol=0)
-    torch.testing.assert_close(found.points_place.norm(dim=1).cos(), found.hardness, atol=1e-5, rtol=0)
+    torch.testing.assert_close(result.points_place.norm(dim=1).cos(), result.hardness, atol=1e-5, rtol=0)
     assert float(angles.max()) <= math.pi
 
 
 def test_prototypes_come_by_weight_and_their_effective_number_is_the_entropys():
     batch = small_batch()
-    found = read_out(batch, 4, **SETTINGS)
+    result = read_out(batch, 4, **SETTINGS)
     for cluster in range(3):
-        mine = found.prototypes(cluster)
+        mine = result.prototypes(cluster)
         weights = kernel_weights(batch.anchors[4].numpy(), batch.candidates[mine].numpy().T, 0.3)
-        assert (np.diff(weights) <= 1e-6).all() and set(found.membership[mine].tolist()) == {cluster}
-        np.testing.assert_allclose(found.kernel[mine].numpy(), weights, atol=1e-5)
-        assert found.effective(cluster) == pytest.approx(math.exp(-sum(w * math.log(w) for w in weights)), rel=1e-3)
+        assert (np.diff(weights) <= 1e-6).all() and set(result.membership[mine].tolist()) == {cluster}
+        np.testing.assert_allclose(result.kernel[mine].numpy(), weights, atol=1e-5)
+        assert result.effective(cluster) == pytest.approx(math.exp(-sum(w * math.log(w) for w in weights)), rel=1e-3)
     sharp = read_out(batch, 4, **{**SETTINGS, "sigma": 0.01})
     assert all(sharp.effective(cluster) == pytest.approx(1, abs=0.05) for cluster in range(3))
 
 
 def test_an_empty_cluster_has_no_hardness_no_place_and_no_prototypes():
-    found = read_out(small_batch(pairs=4), 0, **{**SETTINGS, "clusters": 6})
-    assert found.hardness.isnan().sum() == 3 and found.points_place[3:].isnan().all()
-    assert len(found.prototypes(5)) == 0 and attribution(small_batch(pairs=4), found, first=6)[-1].cluster < 3
+    result = read_out(small_batch(pairs=4), 0, **{**SETTINGS, "clusters": 6})
+    assert result.hardness.isnan().sum() == 3 and result.points_place[3:].isnan().all()
+    assert len(result.prototypes(5)) == 0 and attribution(small_batch(pairs=4), result, first=6)[-1].cluster < 3
 
 
 def test_what_a_negative_is_made_of_comes_hardest_first_with_the_worlds_truth_labels():
     batch = small_batch()
-    found = read_out(batch, 4, **SETTINGS)
-    rows = attribution(batch, found, first=2, prototypes=3)
-    assert [row.hardness for row in rows] == sorted(found.hardness.tolist(), reverse=True)[:2]
+    result = read_out(batch, 4, **SETTINGS)
+    rows = attribution(batch, result, first=2, prototypes=3)
+    assert [row.hardness for row in rows] == sorted(result.hardness.tolist(), reverse=True)[:2]
     for row in rows:
-        assert list(row.prototypes) == found.prototypes(row.cluster)[: len(row.prototypes)].tolist()
+        assert list(row.prototypes) == result.prototypes(row.cluster)[: len(row.prototypes)].tolist()
         assert list(row.truth_labels) == [int(batch.truth[4, at]) for at in row.prototypes]
         assert all(weight >= LEAST for weight in row.weights[1:])
-    assert attribution(small_batch(world=False), found)[0].truth_labels is None
+    assert attribution(small_batch(world=False), result)[0].truth_labels is None
 
 
 @pytest.mark.parametrize("direction", ["image", "caption"])

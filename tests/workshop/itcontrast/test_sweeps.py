@@ -22,14 +22,14 @@ from tests.workshop.synthesis_batches import small_batch
 def scores_of(batch, synthesis, noise):
     """What the loss is given, drawn as the explanation draws."""
     generator = torch.Generator().manual_seed(0)
-    made = synthesis(batch.anchors, batch.candidates, batch.positives, generator=generator)
+    created = synthesis(batch.anchors, batch.candidates, batch.positives, generator=generator)
     random = gaussian_noise(noise, batch.anchors, generator=generator)
     return {
         "scores": batch.scores,
         "positives": batch.positives,
         "positive_scores": batch.positive_scores,
-        "synthetic_scores": made.scores(batch.anchors),
-        "synthetic_allowed": made.allowed,
+        "synthetic_scores": created.scores(batch.anchors),
+        "synthetic_allowed": created.allowed,
         "noise_scores": batch.anchors @ random.T,
     }
 
@@ -95,13 +95,13 @@ def test_synthetic_negatives_of_false_negatives_are_counted():
 @pytest.mark.parametrize("temperature", [0.05, 0.5])
 def test_shares_of_the_denominator_are_the_gradient_of_the_loss(temperature):
     batch, synthesis = small_batch(), SynHNC(3)
-    given = scores_of(batch, synthesis, 10)
+    inputs = scores_of(batch, synthesis, 10)
     for name in ("scores", "synthetic_scores", "noise_scores"):
-        given[name] = given[name].clone().requires_grad_()
-    info_cmr(given, temperature).backward()
+        inputs[name] = inputs[name].clone().requires_grad_()
+    info_cmr(inputs, temperature).backward()
     shares = {kind: of[0] for kind, of in shares_by_temperature(batch, [temperature], synthesis, noise=10).items()}
     for kind, name in zip(TERMS[1:], ("scores", "synthetic_scores", "noise_scores"), strict=True):
-        assert shares[kind] == pytest.approx(100 * temperature * float(given[name].grad.sum()), abs=1e-2)
+        assert shares[kind] == pytest.approx(100 * temperature * float(inputs[name].grad.sum()), abs=1e-2)
     assert list(shares) == list(TERMS) and sum(shares.values()) == pytest.approx(100)
 
 

@@ -36,20 +36,20 @@ def test_all_words_have_maps_in_order_and_punctuation_has_none(tiny):
 
 
 def test_a_model_that_sees_squares_points_at_them(colour_model):
-    found = pointing(colour_model, small_set())
-    assert found.hit.all() and len(found.hit) == 16
-    assert np.allclose(found.area, 0.25) and found.chance == 0.25
-    assert found.mass.min() > 0.5
+    result = pointing(colour_model, small_set())
+    assert result.hit.all() and len(result.hit) == 16
+    assert np.allclose(result.area, 0.25) and result.chance == 0.25
+    assert result.mass.min() > 0.5
 
 
 def test_intervals_resample_images_not_words():
     """Ten words of each of two images: with images the unit, only shares 0, ½ and 1 can be drawn."""
     image = np.repeat([0, 1], 10)
-    found = Pointing(hit=image == 0, mass=np.full(20, 0.3), area=np.full(20, 0.1), image=image)
-    assert found.measures()["accuracy"] == (0.5, 0.0, 1.0)
-    assert np.allclose(found.measures()["mass"], 0.3)
-    assert found.measures() == found.measures()
-    assert np.allclose(found.by_image(3), [100, 0, np.nan], equal_nan=True)
+    result = Pointing(hit=image == 0, mass=np.full(20, 0.3), area=np.full(20, 0.1), image=image)
+    assert result.measures()["accuracy"] == (0.5, 0.0, 1.0)
+    assert np.allclose(result.measures()["mass"], 0.3)
+    assert result.measures() == result.measures()
+    assert np.allclose(result.by_image(3), [100, 0, np.nan], equal_nan=True)
 
 
 def test_masks_of_words_go_with_their_maps(tiny):
@@ -62,8 +62,8 @@ def test_masks_of_words_go_with_their_maps(tiny):
 
 def test_relevance_is_the_positive_part_of_how_a_words_score_rises_with_a_patch(tiny, tiny_clip):
     """Against the derivative of the score along each patch's own features, by finite differences."""
-    found = relevance(tiny, NOISE, "a red square")
-    assert [entry.word for entry in found] == ["a", "red", "square"]
+    result = relevance(tiny, NOISE, "a red square")
+    assert [entry.word for entry in result] == ["a", "red", "square"]
     tiny.eval()
     blocks, pixels = tiny.image_tower.modules(), tiny.prepare_images([NOISE])
     block = max((part for part in blocks if isinstance(part, torch.nn.ModuleList)), key=len)[-2]
@@ -82,5 +82,5 @@ def test_relevance_is_the_positive_part_of_how_a_words_score_rises_with_a_patch(
 
         slopes = [(score(patch, 1 + step) - score(patch, 1 - step)) / (2 * step) for patch in range(count)]
     slow = np.maximum(slopes, 0).reshape(tiny.patch_grid)
-    assert slow.max() > 0 and np.allclose(found[1].weights, slow, atol=0.03 * slow.max() + 2e-6)
+    assert slow.max() > 0 and np.allclose(result[1].weights, slow, atol=0.03 * slow.max() + 2e-6)
     assert relevance(tiny_clip, NOISE, "a red square")[0].weights.shape == tiny_clip.patch_grid

@@ -67,10 +67,10 @@ def test_neighbours_kept_are_counted_point_by_point():
         source.normal(size=(25, 2)).astype(np.float32),
     )
     shares = []
-    for one in range(25):
-        others = [other for other in range(25) if other != one]
-        near = sorted(others, key=lambda other: np.linalg.norm(features[one] - features[other]))[:6]
-        shown = sorted(others, key=lambda other: np.linalg.norm(plane[one] - plane[other]))[:6]
+    for entry in range(25):
+        others = [other for other in range(25) if other != entry]
+        near = sorted(others, key=lambda other: np.linalg.norm(features[entry] - features[other]))[:6]
+        shown = sorted(others, key=lambda other: np.linalg.norm(plane[entry] - plane[other]))[:6]
         shares.append(len({*near} & {*shown}) / 6)
     assert neighbours_kept(features, plane, 6) == pytest.approx(np.mean(shares))
     assert neighbours_kept(features, features, 3) == 1
@@ -99,12 +99,16 @@ def test_features_that_cannot_be_laid_out_are_refused_in_one_line():
 def test_positives_hard_and_true_negatives_are_those_of_the_definition(direction, anchor):
     data, (images, captions) = small_set(), features()
     batch = batch_neighbourhood(features(), data, anchor, direction, pictures=10, synthesis=SynHNC(clusters=3))
-    own = anchor if direction == "image" else anchor // 2
+    own_values = anchor if direction == "image" else anchor // 2
     pairs = [(anchor, index) if direction == "image" else (index, anchor) for index in batch.index.tolist()]
     scores = torch.tensor([float(images[image] @ captions[caption]) for image, caption in pairs])
-    expected = torch.tensor([(caption if direction == "image" else 2 * image) // 2 == own for image, caption in pairs])
+    expected = torch.tensor(
+        [(caption if direction == "image" else 2 * image) // 2 == own_values for image, caption in pairs]
+    )
     assert batch.positives.equal(expected) and len(batch.index.unique()) == len(pairs) == 9 + int(expected.sum())
     assert batch.hard.equal((scores > scores[expected].mean() - 0.2) & ~expected)
     truth = data.world.truth()
-    assert batch.true.tolist() == [int(truth[pair]) == 1 and not own for pair, own in zip(pairs, expected, strict=True)]
+    assert batch.true.tolist() == [
+        int(truth[pair]) == 1 and not own_values for pair, own_values in zip(pairs, expected, strict=True)
+    ]
     assert batch.anchor_place.shape == (1, 2) and batch.synthetic_places.shape == (3, 2)

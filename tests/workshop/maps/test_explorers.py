@@ -27,28 +27,28 @@ def words(explorer, figure=0):
 
 
 def test_picture_word_checkpoint_and_kind_of_map_can_be_chosen(explorer):
-    made = controls(explorer)
+    created = controls(explorer)
     assert words(explorer) == ["<b>a</b>", "A", "red", "square", "<b>b</b>", "A", "red", "square"]
-    made["picture"].value = 3
+    created["picture"].value = 3
     assert words(explorer)[1:4] == ["A", "white", "square"]
-    made["checkpoint"].value = "b"
+    created["checkpoint"].value = "b"
     assert words(explorer) == ["<b>b</b>", "A", "white", "square"]
-    made["word"].value = 1
+    created["word"].value = 1
     assert words(explorer) == ["<b>b</b>", "white"]
     before = explorer.shown[0].layout.images[1].source
-    made["map"].value = "gradient"
+    created["map"].value = "gradient"
     assert explorer.shown[0].layout.images[1].source != before
-    made["map"].value = "similarity"
-    made["caption"].value = made["caption"].options[1][1]
+    created["map"].value = "similarity"
+    created["caption"].value = created["caption"].options[1][1]
     assert words(explorer)[1:] == ["there", "is", "a", "square", "that", "is", "white"]
 
 
 @pytest.fixture
 def attention(explorer):
     """The explorer at its second picture, with nothing chosen."""
-    made = controls(explorer)
-    made["picture"].value, made["picture"].value = 0, 1
-    made["checkpoint"].value, made["map"].value = "all", "similarity"
+    created = controls(explorer)
+    created["picture"].value, created["picture"].value = 0, 1
+    created["checkpoint"].value, created["map"].value = "all", "similarity"
     return explorer
 
 

@@ -64,7 +64,7 @@ def test_each_reading_is_the_correlation_of_its_own_values():
     captions, images = torch.arange(12).repeat(2), torch.cat([data.image_of_caption, (data.image_of_caption + 1) % 6])
     scores = torch.linspace(5, 0, 24) + 0.1 * torch.randn(24, generator=torch.Generator().manual_seed(0))
     tables = human_correlation(data, Ratings(captions, images, scores.clamp(0, 5)))
-    references = [[data.captions[caption] for caption in own.tolist()] for own in data.captions_of_image]
+    references = [[data.captions[caption] for caption in own_values.tolist()] for own_values in data.captions_of_image]
     phi = cider_matrix(data.captions, references)
     left_out = cider_matrix(
         data.captions, references, image_of_caption=data.image_of_caption.tolist(), leave_one_out=True

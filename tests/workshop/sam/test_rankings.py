@@ -64,7 +64,7 @@ def test_intervals_hold_the_mean_and_a_model_differs_from_itself_by_nothing(foun
     measures = measured(found, "t2i", k=K)
     for value, lower, upper in measures.table()["one"].values():
         assert lower <= value <= upper
-    assert all(each == (0, 0, 0) for each in measures.difference("one", "one").values())
+    assert all(item == (0, 0, 0) for item in measures.difference("one", "one").values())
     forth, back = measures.difference("one", "two"), measures.difference("two", "one")
     assert forth["R@3"] == pytest.approx([-back["R@3"][at] for at in (0, 2, 1)])
 
@@ -106,12 +106,12 @@ def test_the_best_come_first_with_measures_of_what_is_known():
 
 
 def test_a_caption_typed_ranks_as_the_caption_itself(known):
-    typed, own = (
+    typed, own_values = (
         known.of_sentence("b", known.data.captions[8], k=8),
         known.of_caption("b", 8, k=8),
     )
-    assert typed.index.tolist() == own.index.tolist()
-    assert typed.relevance == pytest.approx(own.relevance, abs=1e-5) and typed.annotated is None
+    assert typed.index.tolist() == own_values.index.tolist()
+    assert typed.relevance == pytest.approx(own_values.relevance, abs=1e-5) and typed.annotated is None
 
 
 def test_the_world_judges_what_is_typed_where_it_can_read_it(known):

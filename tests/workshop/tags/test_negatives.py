@@ -33,15 +33,15 @@ def model(data):
 
 @pytest.fixture(scope="module")
 def made(data, model):
-    captions = [int(own[0]) for own in data.captions_of_image]
+    captions = [int(own_values[0]) for own_values in data.captions_of_image]
     return {way: synthetic_negatives(data, captions, way, run=model, fluent="scenes", **FEW) for way in GENERATORS}
 
 
 @pytest.mark.parametrize("way", GENERATORS)
 def test_negatives_are_numbered_scored_and_judged(data, model, made, way):
-    one = made[way]
-    assert len(one) == sum(map(len, one.negatives)) > 10 and len(one.all()) == len(one.images) == len(one)
-    for caption, row, positive in zip(one.captions, one.negatives, one.positive.tolist(), strict=True):
+    entry = made[way]
+    assert len(entry) == sum(map(len, entry.negatives)) > 10 and len(entry.all()) == len(entry.images) == len(entry)
+    for caption, row, positive in zip(entry.captions, entry.negatives, entry.positive.tolist(), strict=True):
         image = int(data.image_of_caption[caption])
         assert all((negative.image, negative.caption) == (image, caption) for negative in row)
         assert len({negative.sentence for negative in row} | {data.captions[caption]}) == len(row) + 1
@@ -59,16 +59,22 @@ def test_what_said_words_imply_counts_as_said_unless_not_asked(data, model):
     paper, wider = (
         synthetic_negatives(data, range(30), "wm", implied=implied, **settings) for implied in (False, True)
     )
-    gone = {(one.caption, one.sentence) for one in paper.all()} - {(one.caption, one.sentence) for one in wider.all()}
+    gone = {(entry.caption, entry.sentence) for entry in paper.all()} - {
+        (entry.caption, entry.sentence) for entry in wider.all()
+    }
     assert gone and len(wider) == len(paper) - len(gone)
     assert wider.truth.share.percent > paper.truth.share.percent
 
 
 def test_without_a_model_rules_still_work_and_nothing_is_scored(data):
-    made = synthetic_negatives(data, [0, 1], "vse_c", keep=4)
-    assert made.positive is None and all(one.score is None for one in made.all()) and max(map(len, made.negatives)) <= 4
+    created = synthetic_negatives(data, [0, 1], "vse_c", keep=4)
+    assert (
+        created.positive is None
+        and all(entry.score is None for entry in created.all())
+        and max(map(len, created.negatives)) <= 4
+    )
     with pytest.raises(ItmlabError, match="have no scores"):
-        _ = made.difficulty
+        _ = created.difficulty
 
 
 @pytest.mark.parametrize(
@@ -90,10 +96,10 @@ def test_a_function_of_ones_own_is_a_generator_too(data, model):
     def shouted(captions, graphs, image_captions, *, generator):
         return [[Negative(caption.upper()), Negative(f"{caption} Not.")] for caption in captions]
 
-    made = synthetic_negatives(data, [2, 9], shouted, scorer=model, truth=False)
-    assert made.generator == "shouted"  # capital letters are no difference, so one of two stays
-    assert [row[0].sentence for row in made.negatives] == [f"{data.captions[at]} Not." for at in (2, 9)]
-    assert [len(row) for row in made.negatives] == [1, 1] and made.negatives[1][0].score is not None
+    created = synthetic_negatives(data, [2, 9], shouted, scorer=model, truth=False)
+    assert created.generator == "shouted"  # capital letters are no difference, so one of two stays
+    assert [row[0].sentence for row in created.negatives] == [f"{data.captions[at]} Not." for at in (2, 9)]
+    assert [len(row) for row in created.negatives] == [1, 1] and created.negatives[1][0].score is not None
 
 
 def recorded(*counts: list[int]) -> SimpleNamespace:
@@ -109,10 +115,10 @@ def recorded(*counts: list[int]) -> SimpleNamespace:
 def test_how_much_more_difficult_is_paired_over_the_second_half():
     """Of four recorded steps the last two count: means of −0.25 and 0.5 beside −0.75 and 0, and so on."""
     late = ([[0, 4, 0, 0], [0, 1, 1, 2]], [[4, 0, 0, 0], [0, 2, 0, 2]], [[0, 0, 0, 8], [0, 0, 1, 1]])
-    runs = [recorded([9, 0, 0, 0], [0, 0, 0, 9], *one) for one in late]
-    others = [recorded([0, 0, 0, 9], [0, 9, 0, 0], *([1, 1, 0, 0] for _ in one)) for one in late]
+    runs = [recorded([9, 0, 0, 0], [0, 0, 0, 9], *entry) for entry in late]
+    others = [recorded([0, 0, 0, 9], [0, 9, 0, 0], *([1, 1, 0, 0] for _ in entry)) for entry in late]
     middles = np.array([-0.75, -0.25, 0.25, 0.75])
-    gaps = [100 * (np.sum(one, axis=0) @ middles / np.sum(one) + 0.5) for one in late]
+    gaps = [100 * (np.sum(entry, axis=0) @ middles / np.sum(entry) + 0.5) for entry in late]
     ends = scipy.stats.t.interval(0.95, 2, loc=np.mean(gaps), scale=scipy.stats.sem(gaps))
     assert difficulty_gap(runs, others) == pytest.approx((np.mean(gaps), *ends))
     median = difficulty_history(runs[0]).quantile(0.5)

@@ -54,10 +54,10 @@ LETTERS = " A dog,  two\ncats\tand <b>one</b>. "
     ],
 )
 def test_corrected_words_stand_where_the_words_stood(sentence, corrections, above, corrected):
-    found = rewritten(sentence, **corrections)
-    assert found.corrected(above) == corrected
+    result = rewritten(sentence, **corrections)
+    assert result.corrected(above) == corrected
     new = [word.removeprefix("##") for word in corrections.values()] if above < 0.76 else []
-    assert [part.text for part in found.parts(above) if part.rewritten] == new
+    assert [part.text for part in result.parts(above) if part.rewritten] == new
 
 
 @pytest.fixture(scope="module")
@@ -69,10 +69,10 @@ def data(tmp_path_factory):
 def test_a_typed_sentence_and_single_pairs_score_as_the_whole_matrix(kind, data):
     sizes = {"dimension": 12, "word_dimension": 10, "similarity_dimension": 8}
     model = build_model(LateInteractionConfig.tiny(kind, **sizes), data.captions, seed=0).eval()
-    found, scores = retrievals({"one": model}, data, by=("CIDEr",)), similarity(model, data)
-    assert torch.allclose(found.similarity["one"], scores)
-    typed, own = found.of_sentence("one", data.captions[3], k=6), found.of_caption("one", 3, k=6)
-    assert typed.index.tolist() == own.index.tolist()
+    result, scores = retrievals({"one": model}, data, by=("CIDEr",)), similarity(model, data)
+    assert torch.allclose(result.similarity["one"], scores)
+    typed, own_values = result.of_sentence("one", data.captions[3], k=6), result.of_caption("one", 3, k=6)
+    assert typed.index.tolist() == own_values.index.tolist()
     images, captions = [4, 0, 4, 2, 0], [7, 7, 1, 29, 0]
     asked = matching(model, data)(images, [data.captions[caption] for caption in captions])
     assert torch.allclose(asked, scores[images, captions], atol=1e-5)
@@ -122,19 +122,19 @@ def test_answers_are_the_heads_of_the_cross_encoder_asked_for_one_sentence_at_a_
     for row, (sentence, image) in enumerate(zip(SENTENCES, rows, strict=True)):
         tokens = model.prepare_captions([sentence])
         with torch.no_grad():
-            said = model(
+            answer = model(
                 tokens["input_ids"],
                 tokens["attention_mask"],
                 model.embed_regions(**model.prepare_images([data.images[image]])),
                 heads=("itm", "wod", "woc"),
             )
         length = tokens["input_ids"].shape[1]
-        assert answers.match[row] == pytest.approx(said.itm.item(), abs=1e-4)
-        assert torch.allclose(answers.mismatch[row, :length], said.wod[0].softmax(dim=1)[:, 0], atol=1e-4)
+        assert answers.match[row] == pytest.approx(answer.itm.item(), abs=1e-4)
+        assert torch.allclose(answers.mismatch[row, :length], answer.wod[0].softmax(dim=1)[:, 0], atol=1e-4)
         for at in range(length):
             best = max(
                 (number for number in range(len(model.tokenizer)) if number not in model.tokenizer.all_special_ids),
-                key=lambda number: said.woc[0, at, number].item(),
+                key=lambda number: answer.woc[0, at, number].item(),
             )
             assert answers.written[row, at] == best
         assert answers.word_mask[row].sum() == length - 2
@@ -151,15 +151,15 @@ def test_a_caption_goes_through_algorithm_1_in_all_its_parts(tmp_path):
     data = load(images=6, cache=tmp_path)
     model = small_cross_encoder(data.captions)
     number = 5
-    made = algorithm_1(model, data, number, maskings=4, samples=4, keep=3)
-    every = [one for row in made.maskings.values() for one in row]
-    stay = sorted((one.score for one in every if not one.dropped), reverse=True)
-    assert made.caption == data.captions[number] and 0 < made.score < 1
-    assert sorted((one.score for one in every if one.words), reverse=True) == stay[:3]
-    assert all(one.words.sentence == one.negative.sentence for one in every if one.words)
-    for masked, row in made.maskings.items():
+    created = algorithm_1(model, data, number, maskings=4, samples=4, keep=3)
+    every = [entry for row in created.maskings.values() for entry in row]
+    stay = sorted((entry.score for entry in every if not entry.dropped), reverse=True)
+    assert created.caption == data.captions[number] and 0 < created.score < 1
+    assert sorted((entry.score for entry in every if entry.words), reverse=True) == stay[:3]
+    assert all(entry.words.sentence == entry.negative.sentence for entry in every if entry.words)
+    for masked, row in created.maskings.items():
         before, after = masked.partition("[MASK]")[0], masked.rpartition("[MASK]")[2]
-        for one in row:  # what was not hidden is as it was
-            assert one.negative.sentence.startswith(before) and one.negative.sentence.endswith(after)
-            assert made.caption.startswith(before) and made.caption.endswith(after)
+        for entry in row:  # what was not hidden is as it was
+            assert entry.negative.sentence.startswith(before) and entry.negative.sentence.endswith(after)
+            assert created.caption.startswith(before) and created.caption.endswith(after)
     refused("has no heads that discriminate", algorithm_1, PlainModel(), data, number)

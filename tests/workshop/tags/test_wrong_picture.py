@@ -20,9 +20,9 @@ from tests.workshop.tags.test_word_accuracy import recoloured
 
 @given(st.integers(2, 40), st.integers(0, 2**40))
 def test_every_picture_has_another_and_is_another_once(count, seed) -> None:
-    found = wrong_pictures(count, seed)
-    assert sorted(found.tolist()) == list(range(count)) and not (found == torch.arange(count)).any()
-    assert found.equal(wrong_pictures(count, seed))
+    result = wrong_pictures(count, seed)
+    assert sorted(result.tolist()) == list(range(count)) and not (result == torch.arange(count)).any()
+    assert result.equal(wrong_pictures(count, seed))
 
 
 # A model that knows the picture's colour and nothing else.
@@ -49,9 +49,9 @@ def test_a_replaced_colour_is_seen_beside_the_right_picture_only(squares, seed) 
     }
     match, counts = matching(run, data), {"right": [], "wrong": []}
     for image in range(8):
-        false = [one for row in rows for one in row if one.image == image and one.truth is False]
+        false = [entry for row in rows for entry in row if entry.image == image and entry.truth is False]
         for beside, picture in (("right", image), ("wrong", int(other[image]))):
-            pairs = [(data.captions[one.caption], one.sentence) for one in false]
+            pairs = [(data.captions[entry.caption], entry.sentence) for entry in false]
             above = [bool(match([picture], [caption]) > match([picture], [sentence])) for caption, sentence in pairs]
             expected = 100 * sum(above) / len(above) if above else math.nan
             assert measured[beside][image] == pytest.approx(expected, nan_ok=True)
