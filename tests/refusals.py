@@ -9,10 +9,10 @@ import pytest
 from itmlab.errors import ItmlabError
 
 
-def refused(words: str, function: Callable, /, *given, **options) -> None:
+def refused(words: str, function: Callable, /, *arguments, **options) -> None:
     """Asserts that the call is refused in one line in which `words`, a regular expression, are found."""
     with pytest.raises(ItmlabError, match=words) as caught:
-        function(*given, **options)
+        function(*arguments, **options)
     assert "\n" not in str(caught.value)
 
 

@@ -77,8 +77,8 @@ def test_embed_writes_unit_features_with_their_ids(folder, trained, tmp_path) ->
     out, words = tmp_path / "features.safetensors", ("--data", "folder", "--root", folder)
     assert "4 images and 8 captions" in command("embed", trained, out, *words).stdout
     with safe_open(out, "pt") as file:
-        images, about = file.get_tensor("images"), file.metadata()
-    assert len(json.loads(about["image_ids"])) == len(images) == 4 and len(json.loads(about["caption_ids"])) == 8
+        images, ids = file.get_tensor("images"), json.loads(file.metadata()["itmlab_features"])
+    assert len(ids["images"]) == len(images) == 4 and len(ids["captions"]) == 8
     assert images.norm(dim=1).sub(1).abs().max() < 1e-5
 
 

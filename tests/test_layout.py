@@ -69,21 +69,21 @@ def _imports(file: Path) -> Iterator[Import]:
             for name in node.names:
                 module = home.with_name(f"{home.name}.py") if home.name else home / "__init__.py"
                 candidates = (home / f"{name.name}.py", home / name.name / "__init__.py", module, home / "__init__.py")
-                found = [each for each in candidates if (PACKAGE / each).is_file()]
-                yield Import(file, node.lineno, found[0], id(node) in for_types)
+                targets = [candidate for candidate in candidates if (PACKAGE / candidate).is_file()]
+                yield Import(file, node.lineno, targets[0], id(node) in for_types)
 
 
 def reached(graph: dict[str, set[str]], start: str) -> set[str]:
-    seen, left = set(), [start]
+    reachable, left = set(), [start]
     while left:
-        for each in graph.get(left.pop(), set()) - seen:
-            seen.add(each)
-            left.append(each)
-    return seen
+        for node in graph.get(left.pop(), set()) - reachable:
+            reachable.add(node)
+            left.append(node)
+    return reachable
 
 
 def circles(graph: dict[str, set[str]]) -> list[str]:
-    return [each for each in graph if each in reached(graph, each)]
+    return [node for node in graph if node in reached(graph, node)]
 
 
 def code_lines(source: str) -> int:
@@ -117,8 +117,8 @@ def lines_of(folder: str) -> int:
 
 @pytest.mark.parametrize("folder", MOST_LINES)
 def test_the_project_is_small(folder: str) -> None:
-    whole, _, part = folder.partition(" without ")
-    lines = lines_of(whole) - (lines_of(f"{whole}/{part}") if part else 0)
+    root, _, part = folder.partition(" without ")
+    lines = lines_of(root) - (lines_of(f"{root}/{part}") if part else 0)
     assert lines <= MOST_LINES[folder]
 
 
@@ -139,8 +139,8 @@ def test_every_file_stands_in_a_room_of_the_plan() -> None:
 def test_an_arrow_never_goes_up() -> None:
     wrong = [
         f"{file}:{line} imports {target}"
-        for each in FILES
-        for file, line, target, _ in imports(each)
+        for source in FILES
+        for file, line, target, _ in imports(source)
         if FLOOR[room(target)] > FLOOR[room(file)]
     ]
     assert wrong == []
@@ -149,14 +149,14 @@ def test_an_arrow_never_goes_up() -> None:
 def test_rooms_make_no_circle() -> None:
     graph: dict[str, set[str]] = {}
     for file in FILES:
-        graph.setdefault(room(file), set()).update(room(each.target) for each in imports(file))
+        graph.setdefault(room(file), set()).update(room(edge.target) for edge in imports(file))
     assert circles({name: targets - {name} for name, targets in graph.items()}) == []
 
 
 def test_files_make_no_circle() -> None:
     """An `__init__` that hands on its room's names is not counted as coming from the room's files."""
     graph = {
-        str(file): {str(each.target) for each in imports(file) if not each.only_for_types and each.target != file}
+        str(file): {str(edge.target) for edge in imports(file) if not edge.only_for_types and edge.target != file}
         for file in FILES
         if file.name != "__init__.py"
     }
@@ -181,10 +181,10 @@ PACKAGES = sorted(".".join(("itmlab", *file.parent.parts)) for file in FILES if 
 def test_public_names_exist_and_no_module_has_one_of_them(name: str) -> None:
     package = import_module(name)
     public = getattr(package, "__all__", [])
-    missing = [each for each in public if not hasattr(package, each)]
+    missing = [symbol for symbol in public if not hasattr(package, symbol)]
     folder = Path(package.__file__).parent
     modules = {path.stem for path in folder.glob("*.py")} | {path.parent.name for path in folder.glob("*/__init__.py")}
-    functions = {each for each in public if not isinstance(getattr(package, each), type(sys))}
+    functions = {symbol for symbol in public if not isinstance(getattr(package, symbol), type(sys))}
     assert missing == [] and functions & modules == set()
 
 

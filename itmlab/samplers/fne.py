@@ -7,6 +7,7 @@ statistics that both stand on; the sampler. What the paper leaves open, and the 
 
 import math
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Literal
 
 import torch
@@ -21,6 +22,7 @@ from .base import Choice, Mask, PerAnchor, Sampler, Scores, best, draw, usable
 
 Values = Float[Tensor, "*any"]  # scores, odds or probabilities of any shape
 Number = float | Float64[Tensor, ""]
+SMALLEST_DEVIATION = 1e-6  # scores that are all equal have none; finer than single precision can tell apart near 1
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,34 @@ class Statistics:
     positive_std: Number
     negative_mean: Number
     negative_std: Number
+
+    @cached_property
+    def parabola(self) -> list[Float64[Tensor, ""]]:
+        """log N(s; μ⁺, σ⁺) / N(s; μ⁻, σ⁻) as constant + linear·t + square·t² of t = s - μ⁻, and μ⁻.
+
+        It is the difference of the two normals' exponents. No density is ever computed, so nothing underflows.
+        """
+        mean, std, other_mean, other_std = self.tensors
+        gap = mean - other_mean
+        square = (1 / other_std**2 - 1 / std**2) / 2
+        return [(other_std / std).log() - gap * gap / (2 * std**2), gap / std**2, square, other_mean]
+
+    @cached_property
+    def tensors(self) -> list[Float64[Tensor, ""]]:
+        """μ⁺, σ⁺, μ⁻ and σ⁻ in double precision, the deviations above 0. Those of a GPU stay there."""
+        numbers = (getattr(self, field.name) for field in fields(self))
+        mean, std, other_mean, other_std = (torch.as_tensor(number, dtype=torch.float64) for number in numbers)
+        return [mean, std.clamp(min=SMALLEST_DEVIATION), other_mean, other_std.clamp(min=SMALLEST_DEVIATION)]
+
+    @cached_property
+    def rising(self) -> tuple[Float64[Tensor, ""], Float64[Tensor, ""]]:
+        """The scores between which the posterior does not fall (`monotone_range`)."""
+        mean, std, other_mean, other_std = self.tensors
+        gap, difference = mean - other_mean, (other_std - std) * (other_std + std)  # σ⁻² - σ⁺²; nothing cancels
+        lowest = torch.where(difference < 0, other_mean + gap * other_std**2 / difference, -math.inf)
+        highest = torch.where(difference > 0, mean + gap * std**2 / difference, math.inf)
+        falls = (difference == 0) & (gap < 0)  # a straight line, where matches score lower than non-matches
+        return torch.where(falls, other_mean, lowest), torch.where(falls, other_mean, highest)
 
 
 def posterior_as_printed(scores: Values, statistics: Statistics, *, prior: float = 1e-4) -> Values:
@@ -77,7 +107,6 @@ def posterior(scores: Values, statistics: Statistics, *, prior: float = 1e-4, mo
     return log_odds(scores, statistics, prior=prior, monotone=monotone).sigmoid_()
 
 
-SMALLEST_DEVIATION = 1e-6  # scores that are all equal have none; finer than single precision can tell apart near 1
 FAR = 1e15  # stands for an infinite score: its square is still finite in single precision
 
 
@@ -86,16 +115,13 @@ def log_odds(scores: Values, statistics: Statistics, *, prior: float = 1e-4, mon
     if not 0 < prior < 1:
         raise ItmlabError(f"the prior of a match must lie between 0 and 1, not {prior}")
     precise = scores if scores.dtype.itemsize >= 4 else scores.float()
-    mean, std, other_mean, other_std = _tensors(statistics, scores.device)
-    lowest, highest = monotone_range(Statistics(mean, std, other_mean, other_std)) if monotone else (-FAR, FAR)
-    # the difference of the two normals' exponents about μ⁻, constant + linear·t + square·t², t = s - μ⁻: no density is
-    # ever computed, so nothing underflows, and the work is done in place on one copy of the matrix, which may be large
-    gap = mean - other_mean
-    prior_odds = math.log(prior) - math.log1p(-prior)
-    constant = prior_odds + (other_std / std).log() - gap * gap / (2 * std**2)
-    linear = gap / std**2
-    square = (1 / other_std**2 - 1 / std**2) / 2
-    offset = precise.clamp(-FAR, FAR).clamp_(lowest, highest).sub_(other_mean)
+    constant, linear, square, origin = (number.to(scores.device) for number in statistics.parabola)
+    offset = precise.clamp(-FAR, FAR)
+    if monotone:
+        offset.clamp_(*(limit.to(scores.device) for limit in statistics.rising))
+    # the work is done in place on one copy of the matrix, which may be large
+    offset.sub_(origin)
+    constant = constant + (math.log(prior) - math.log1p(-prior))
     return (offset * square).add_(linear).mul_(offset).add_(constant)
 
 
@@ -108,19 +134,7 @@ def monotone_range(statistics: Statistics) -> tuple[Float64[Tensor, ""], Float64
     >>> [limit.item() for limit in monotone_range(Statistics(0.5, 0.125, 0.25, 0.25))]
     [-inf, 0.5833333333333334]
     """
-    mean, std, other_mean, other_std = _tensors(statistics)
-    gap, difference = mean - other_mean, (other_std - std) * (other_std + std)  # σ⁻² - σ⁺²; nothing cancels
-    lowest = torch.where(difference < 0, other_mean + gap * other_std**2 / difference, -math.inf)
-    highest = torch.where(difference > 0, mean + gap * std**2 / difference, math.inf)
-    falls = (difference == 0) & (gap < 0)  # a straight line, where matches score lower than non-matches
-    return torch.where(falls, other_mean, lowest), torch.where(falls, other_mean, highest)
-
-
-def _tensors(statistics: Statistics, device: torch.device | None = None) -> list[Float64[Tensor, ""]]:
-    """μ⁺, σ⁺, μ⁻ and σ⁻ in double precision, the deviations above 0. Those of a GPU stay there."""
-    numbers = (getattr(statistics, field.name) for field in fields(statistics))
-    mean, std, other_mean, other_std = (torch.as_tensor(n, dtype=torch.float64, device=device) for n in numbers)
-    return [mean, std.clamp(min=SMALLEST_DEVIATION), other_mean, other_std.clamp(min=SMALLEST_DEVIATION)]
+    return statistics.rising
 
 
 # How often a candidate is drawn: rarely what may be a match, and rarely what is plainly none (Eq. 11 to 13).
@@ -303,7 +317,7 @@ class FalseNegativeEliminating(Sampler):
 
     def start_epoch(self, epoch: int) -> None:
         """Forget the statistics: those of an earlier, weaker model would misplace the posterior."""
-        self.positive_moments, self.negative_moments = RunningMoments(), RunningMoments()
+        self.positive_moments, self.negative_moments, self._running = RunningMoments(), RunningMoments(), None
 
     @property
     def ready(self) -> bool:
@@ -318,9 +332,12 @@ class FalseNegativeEliminating(Sampler):
 
     def running(self, device: torch.device) -> tuple[Statistics, Bool[Tensor, ""]]:
         """`statistics` and `ready` as tensors on a device, without waiting for it."""
-        count, mean, std = self.positive_moments.tensors(device)
-        other_count, other_mean, other_std = self.negative_moments.tensors(device)
-        return Statistics(mean, std, other_mean, other_std), (count >= self.minimum_positives) & (other_count > 0)
+        if self._running is None:  # both directions of a batch share it
+            count, mean, std = self.positive_moments.tensors(device)
+            other_count, other_mean, other_std = self.negative_moments.tensors(device)
+            is_ready = (count >= self.minimum_positives) & (other_count > 0)
+            self._running = Statistics(mean, std, other_mean, other_std), is_ready
+        return self._running
 
     def observe(self, scores: Scores, positives: Mask) -> None:
         """Add one batch's own scores, row i and column i of pair i, once for both directions.
@@ -329,7 +346,7 @@ class FalseNegativeEliminating(Sampler):
         """
         if scores.numel() == 0:
             return
-        scores = scores.detach()
+        scores, self._running = scores.detach(), None
         trusted, pair_scores, hardest = trusted_pairs(scores, positives)
         self.positive_moments.add(pair_scores, trusted)
         if self.negatives == "hardest":
@@ -386,6 +403,7 @@ class FalseNegativeEliminating(Sampler):
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
         if set(state) != {"positive", "negative"} or any(value.shape != (3,) for value in state.values()):
             raise ItmlabError("not a state of FNE's statistics", remedy="resume with the recipe that wrote it")
+        self._running = None
         self.positive_moments, self.negative_moments = (
             RunningMoments(state[side]) for side in ("positive", "negative")
         )

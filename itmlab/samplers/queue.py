@@ -57,23 +57,23 @@ class MomentumQueue:
     @torch.no_grad()
     def enqueue(self, image_features: Features, caption_features: Features, image_ids: Ids, caption_ids: Ids) -> None:
         """Adds the pairs of one batch over the oldest; of a batch longer than the queue the last K stay."""
-        given = Pool(image_features, caption_features, image_ids, caption_ids)
-        kept = min(len(image_ids), self.length)
-        start = (self.position + len(image_ids) - kept) % self.length
-        until_end = min(kept, self.length - start)  # the rest is written from slot 0 on
-        for queue, batch in zip(self._queues(), given, strict=True):
-            batch = batch[len(batch) - kept :].to(queue)
-            queue[start : start + until_end] = batch[:until_end]
-            queue[: kept - until_end] = batch[until_end:]
-        self.position = (start + kept) % self.length
-        self.filled = min(self.filled + kept, self.length)
+        batch = Pool(image_features, caption_features, image_ids, caption_ids)
+        count = min(len(image_ids), self.length)
+        start = (self.position + len(image_ids) - count) % self.length
+        until_end = min(count, self.length - start)  # the rest is written from slot 0 on
+        for queue, rows in zip(self._queues(), batch, strict=True):
+            latest = rows[len(rows) - count :].to(queue)
+            queue[start : start + until_end] = latest[:until_end]
+            queue[: count - until_end] = latest[until_end:]
+        self.position = (start + count) % self.length
+        self.filled = min(self.filled + count, self.length)
 
     @torch.no_grad()
     def pool(self, image_features: Features, caption_features: Features, image_ids: Ids, caption_ids: Ids) -> Pool:
         """This batch's momentum features, then all that the queue holds: a copy, which later steps leave alone."""
-        given = Pool(image_features, caption_features, image_ids, caption_ids)
-        pairs = zip(self._queues(), given, strict=True)
-        return Pool(*(torch.cat([batch.to(queue), queue[: self.filled]]) for queue, batch in pairs))
+        batch = Pool(image_features, caption_features, image_ids, caption_ids)
+        pairs = zip(self._queues(), batch, strict=True)
+        return Pool(*(torch.cat([rows.to(queue), queue[: self.filled]]) for queue, rows in pairs))
 
     def state_dict(self) -> dict[str, Tensor]:
         """The queues and where they stand, as plain tensors (copies)."""

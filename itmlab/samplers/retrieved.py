@@ -50,9 +50,9 @@ class Retrieved(Sampler):
         return _taken(proposed, hardest_negatives(scores.gather(1, proposed.clamp(min=0)), proposed >= 0, self.top))
 
     def choose(self, scores: Scores, positives: Mask, positive_scores: PerAnchor, *, generator: Generator) -> Choice:
-        kept = self.retrieve(scores, positives, generator=generator)
-        slot = draw((kept >= 0).float(), generator=generator)
-        return kept.gather(1, slot.clamp(min=0)[:, None]).squeeze(1)  # a row without any holds -1 in every slot
+        candidates = self.retrieve(scores, positives, generator=generator)
+        slot = draw((candidates >= 0).float(), generator=generator)
+        return candidates.gather(1, slot.clamp(min=0)[:, None]).squeeze(1)  # a row without any holds -1 in every slot
 
 
 def mined_negatives(
@@ -75,8 +75,8 @@ def mined_negatives(
         return pool
     anchors, columns = (pool >= 0).nonzero(as_tuple=True)
     with torch.no_grad():
-        found = score(anchors, pool[anchors, columns]).detach()
-    scores = found.new_full(pool.shape, -math.inf).index_put((anchors, columns), found)
+        mined_scores = score(anchors, pool[anchors, columns]).detach()
+    scores = mined_scores.new_full(pool.shape, -math.inf).index_put((anchors, columns), mined_scores)
     return _taken(pool, hardest_negatives(scores, pool >= 0, top_k))
 
 
@@ -89,10 +89,10 @@ def random_negatives(
     tensor([[ 2, -1]])
     """
     drawn = torch.full((len(positives), count), -1, dtype=torch.int64)
-    for row, own in zip(drawn, positives.cpu(), strict=True):
+    for row, row_positives in zip(drawn, positives.cpu(), strict=True):
         # with as many spare ones as could be its own, enough are left whatever chance does
-        order = torch.randperm(len(own), generator=generator)[: count + int(own.sum())]
-        others = order[~own[order]][:count]
+        order = torch.randperm(len(row_positives), generator=generator)[: count + int(row_positives.sum())]
+        others = order[~row_positives[order]][:count]
         row[: len(others)] = others
     return drawn.to(positives.device)
 

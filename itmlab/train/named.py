@@ -301,8 +301,8 @@ def _cross_encoder(method: str, start: str, size: str, data: str) -> Recipe:
 #
 # Base carries each encoder's own paper's numbers for Flickr30K, and ITContrast's for OSCAR (Sec. 4.1: 20 epochs, 2e-5,
 # batches of 128; its AdamW with a linear fall is OSCAR's). The matchers come in one published size: large is base.
-# The released code of VSE++, SCAN, SGRAF and VSRN sums hinges over a batch of 128, to which VSRN adds the mean of what
-# writing costs, and clips at 2 the gradient of that. Ours are means: hence a 128th of the clip.
+# The released code of VSE++, SCAN, SGRAF and VSRN sums hinges over a batch of 128, to which VSRN adds the mean cost of
+# writing, and clips at 2 the gradient of that. Ours are means: hence a 128th of the clip.
 SUMMED = 128
 EPOCHS = {"sgraf": (40, 30), "sgr": (40, 30), "saf": (30, 20)}  # and when the rate falls to a tenth
 USUAL_EPOCHS = (30, 15)

@@ -10,9 +10,11 @@ from ..components import parameters
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
 from ..fields import did_you_mean, from_plain
-from ..models import CrossEncoder, CrossEncoderConfig
+from ..models import CrossEncoder
+from ..models.base import saved_config
+from ..models.config import ModelConfig
 from ..models.pairs import pieces_read
-from ..storage import read_json, refuse_foreign
+from ..storage import refuse_foreign
 from ..synthesis import files
 from ..synthesis.generate import generate_negatives
 from ..synthesis.negative import OneByOne, Readable, SentenceGenerator
@@ -100,9 +102,9 @@ def write_negatives(
     return files.write_negatives(out, data, negatives, made_by=described, force=force)
 
 
-def read_by(model: str) -> CrossEncoderConfig:
+def read_by(model: str) -> ModelConfig:
     """The configuration of a shipped or saved cross-encoder: what it looks at."""
-    return CrossEncoderConfig.from_dict(read_json(start_directory(model) / "config.json"))
+    return saved_config(start_directory(model))
 
 
 def _options(generator: str, options: dict[str, Any], data: CaptionSet) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Pretraining of the two encoders, each on its own, before they are aligned: a ViT and a BERT.
 
 FNE begins with a ViT from ImageNet-21k and BERT (Li et al., 2023, A.2), which know nothing of each other. Here the ViT
-learns what the world says of each patch of a picture (the kind, colours, pose of what covers it), and BERT to fill in
+learns what the world says of each patch of a picture (the kind, colours, pose of its object), and BERT to fill in
 masked word pieces (Devlin et al., NAACL 2019, Sec. 3.1). Both read the same batches, but each has a loss of its own:
 neither learns which caption belongs to which picture. A recipe whose `start` is such a run begins with both.
 """

@@ -301,8 +301,8 @@ FEATURES = "itmlab_features"  # in the metadata of a file of features; nothing e
 def write_embeddings(run: Any, data: CaptionSet, path: str | Path, *, force: bool = False) -> tuple[int, int]:
     """Write the features of `data` and their ids as one safetensors file.
 
-    The ids are JSON lists in the file's metadata, `image_ids` and `caption_ids`:
-    `json.loads(safetensors.safe_open(path, "pt").metadata()["image_ids"])`.
+    The ids are JSON in the file's metadata:
+    `json.loads(safetensors.safe_open(path, "pt").metadata()["itmlab_features"])["images"]`.
 
     Args:
         run: a run whose model encodes images and captions apart.
@@ -316,6 +316,6 @@ def write_embeddings(run: Any, data: CaptionSet, path: str | Path, *, force: boo
     refuse_foreign(path, FEATURES, force=force)
     images, captions = embed(run.model, data)
     features = {"images": images, "captions": captions, "image_of_caption": data.image_of_caption.clone()}
-    ids = {"image_ids": json.dumps(data.image_ids), "caption_ids": json.dumps(data.caption_ids)}
-    write_bytes(path, save(features, metadata={FEATURES: "1", **ids}))
+    ids = json.dumps({"images": data.image_ids, "captions": data.caption_ids})
+    write_bytes(path, save(features, metadata={FEATURES: ids}))  # one entry, as several have no fixed order
     return len(images), len(captions)

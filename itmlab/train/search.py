@@ -3,6 +3,7 @@
 import base64
 import html
 import io
+import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from ..data.faults import one_line
 from ..data.pictures import read_image
 from ..errors import ItmlabError
 from ..models.pairs import looked_at
+from ..text.tokens import unknown_words
 from .scores import Side, compared, has_one_feature, side_of
 
 
@@ -67,6 +69,8 @@ class Index:
             raise ItmlabError(message, remedy="search for the other kind")
         if not is_sentence and not self.model.takes_pictures:
             raise ItmlabError("this model reads regions, and a picture has none", remedy="search by a sentence")
+        if is_sentence and self.model.tokenizer is not None:
+            self._warn_of_unknown_words(query)
         side = self._side(of)
         query_side = side_of(self.model, [query], "captions" if is_sentence else "images")
         with torch.no_grad():
@@ -74,6 +78,11 @@ class Index:
             scores = compared(self.model, images, captions)
         best, places = largest(scores.T if of == "images" else scores, k)
         return Hits(query, of, best[0].tolist(), places[0].tolist(), self.data)
+
+    def _warn_of_unknown_words(self, sentence: str) -> None:
+        if unknown := unknown_words(self.model.tokenizer, sentence):
+            words = one_line(", ".join(map(repr, unknown)), 200)
+            warnings.warn(f"the model does not know these words of the query: {words}", stacklevel=4)
 
     def _side(self, of: Side) -> Any:
         if of not in self._sides:

@@ -280,7 +280,7 @@ class Objective:
         return loss
 
     def _positives(self, images: Pool, captions: Pool) -> Bool[Tensor, "image caption"]:
-        """Which of these captions are true of which of these images, by what the data know."""
+        """Whether each caption is true of each image, as far as the data know."""
         if self.data is None:
             return images.image_ids[:, None] == captions.image_ids
         return self.data.matches(images.image_ids, captions.caption_ids)

@@ -69,9 +69,9 @@ def train_until(
     """Train, calling `before_step` with the number of each step until it raises `Enough`."""
     numbers, step = itertools.count(), DualEncoderTask.__call__
 
-    def counted(task, *given):
+    def counted(task, *arguments):
         before_step(next(numbers))
-        return step(task, *given)
+        return step(task, *arguments)
 
     with patch.context() as patched, pytest.raises(Enough):
         patched.setattr(DualEncoderTask, "__call__", counted)
@@ -92,9 +92,9 @@ def plain_loop(config: DualEncoderConfig, data: CaptionSet, pairs: int, device: 
             patches = towers.image_projection(towers.image(pixel_values=pixels).last_hidden_state[:, 1:])
             words = towers.text_projection(towers.text(**read).last_hidden_state)
         images, captions = (normalize(side.float().mean(dim=1), dim=1) for side in (patches, words))
-        scores, own = images @ captions.T, rows[:, None] == rows
+        scores, positives = images @ captions.T, rows[:, None] == rows
         sides = (scores, scores.T)
-        hinges = [(0.2 + side - scores.diagonal()[:, None]).relu().masked_fill(own, 0) for side in sides]
+        hinges = [(0.2 + side - scores.diagonal()[:, None]).relu().masked_fill(positives, 0) for side in sides]
         sum(side.sum(dim=1).mean() for side in hinges).backward()
         optimiser.step()
         optimiser.zero_grad()
@@ -162,8 +162,8 @@ def test_time_of_a_step_beside_a_plain_loops(name, compiled, tmp_path, monkeypat
     plain = (times["end of plain"] - times["plain"]) / (STEPS - FIRST)
     ours = (times["end of ours"] - times["ours"]) / STEPS
     with capsys.disabled():
-        what = f"{name}, compile {compiled}: {1000 * ours:.0f} ms a step, {1000 * plain:.0f} ms of a plain loop"
-        print(f"\n{what}, {ours / plain:.2f} times", flush=True)
+        line = f"{name}, compile {compiled}: {1000 * ours:.0f} ms a step, {1000 * plain:.0f} ms of a plain loop"
+        print(f"\n{line}, {ours / plain:.2f} times", flush=True)
 
 
 def drawn_data() -> CaptionSet:
@@ -212,8 +212,8 @@ def test_a_step_at_base_size(name, tmp_path, capsys, data):
     recipe = replace(recipe, model=config, start=str(tmp_path / "start"))
     torch.cuda.reset_peak_memory_stats()
     clock = []  # of every tenth step: of the wall, and of the thread that trains
-    told = {"progress": False, "on_record": lambda line: clock.append((time.perf_counter(), time.thread_time()))}
-    itmlab.train(recipe, data, tmp_path / "run", checkpoint_every=STEPS + 1, **told)
+    options = {"progress": False, "on_record": lambda line: clock.append((time.perf_counter(), time.thread_time()))}
+    itmlab.train(recipe, data, tmp_path / "run", checkpoint_every=STEPS + 1, **options)
     ends = clock[FIRST // 10 - 1], clock[STEPS // 10 - 1]
     taken, computed = ((last - first) / (STEPS - FIRST) for first, last in zip(*ends, strict=True))
     peak = torch.cuda.max_memory_allocated() / 1e9

@@ -112,10 +112,10 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Itera
     page, lab = (item.funcargs.get(name) for name in ("page", "lab"))
     if report.when == "call" and report.failed and page is not None:
         try:
-            said = page.locator(STATE).all_inner_texts()
+            texts = page.locator(STATE).all_inner_texts()
         except Exception as error:  # of a page that has crashed: an error here would end the whole run
-            said = [f"nothing: {error}"]
-        report.sections.append(("Page", "\n".join(filter(None, said))))
+            texts = [f"nothing: {error}"]
+        report.sections.append(("Page", "\n".join(filter(None, texts))))
         if lab is not None:
             report.sections.append(("JupyterLab", (lab.folder.parent / "lab.log").read_text()[-4000:]))
     return report

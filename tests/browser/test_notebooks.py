@@ -107,9 +107,9 @@ def scroll_to_figures(page, figures: int) -> bool:
     panel.evaluate("panel => { panel.scrollTop = 0; }")
     box = panel.bounding_box()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    found = page.locator(FIGURES)
+    figures_found = page.locator(FIGURES)
     for _ in range(300):
-        place = found.first.bounding_box() if found.count() == figures else None
+        place = figures_found.first.bounding_box() if figures_found.count() == figures else None
         if place and place["y"] < box["y"] + 0.7 * box["height"]:
             return True
         page.mouse.wheel(0, 500)

@@ -110,13 +110,13 @@ def fragments() -> dict[str, str]:
         splits={},
         **ids,
     )
-    found = [
+    matches = [
         Hits(HOSTILE[0], "images", [0.5] * count, list(range(count)), data),
         Hits(data.images[0], "captions", [0.5] * count, list(range(count)), data),
     ]
     reached = {words: np.zeros((1, 6, 2)) for words in HOSTILE}
     compared = Comparison(reached, np.ones((6, 2)), RECALLS, HOSTILE[0], [0], {})
-    return {"images": found[0]._repr_html_(), "captions": found[1]._repr_html_(), "table": compared._repr_html_()}
+    return {"images": matches[0]._repr_html_(), "captions": matches[1]._repr_html_(), "table": compared._repr_html_()}
 
 
 def opened(page, path: Path, *, drawn: bool = True) -> None:
@@ -128,11 +128,11 @@ def opened(page, path: Path, *, drawn: bool = True) -> None:
 
 def watched(page) -> list[str]:
     """What pages ask for beyond the disk and themselves, from now on, and the dialogs that they open."""
-    seen: list[str] = []
-    page.on("dialog", lambda dialog: (seen.append(f"dialog {dialog.message}"), dialog.dismiss()))
-    page.on("request", lambda request: seen.append(request.url) if request.url.startswith("http") else None)
-    page.on("popup", lambda other: seen.append(f"window {other.url}"))
-    return seen
+    requests: list[str] = []
+    page.on("dialog", lambda dialog: (requests.append(f"dialog {dialog.message}"), dialog.dismiss()))
+    page.on("request", lambda request: requests.append(request.url) if request.url.startswith("http") else None)
+    page.on("popup", lambda other: requests.append(f"window {other.url}"))
+    return requests
 
 
 def provoke(page) -> None:
@@ -147,24 +147,24 @@ def provoke(page) -> None:
 
 
 def test_no_word_of_a_page_takes_effect(page, pages: Path) -> None:
-    seen = watched(page)
+    requests = watched(page)
     paths = sorted(pages.glob("*.html"))
     assert len(paths) == 2 + len(NAMES) + 3  # gallery and plain, names, attention and captioned and index
     for path in paths:
         opened(page, path, drawn=path.name != "index.html")
         title = page.title()
         provoke(page)
-        assert page.title() == title != "it ran" and page.url == path.as_uri() and seen == [], path.name
+        assert page.title() == title != "it ran" and page.url == path.as_uri() and requests == [], path.name
 
 
 def test_nor_does_one_of_a_notebook_where_no_policy_helps(page, tmp_path: Path) -> None:
-    seen = watched(page)
+    requests = watched(page)
     for name, fragment in fragments().items():
         path = tmp_path / "fragment.html"
         path.write_text(f"<!doctype html><meta charset=utf-8><title>{name}</title>{fragment}", encoding="utf-8")
         opened(page, path, drawn=False)
         provoke(page)
-        assert page.title() == name and seen == []
+        assert page.title() == name and requests == []
         assert page.locator("script, iframe, a, [onerror], [onload], [onmouseover]").count() == 0
 
 
@@ -175,16 +175,16 @@ def test_every_card_of_the_index_leads_to_its_page(page, folder: Path) -> None:
 
 
 REACH: list[Callable[[str], str]] = [
-    lambda there: f"<script>{RUN}</script>",
-    lambda there: f"<script src='{there}/x.js'></script>",
-    lambda there: "<script src='other.js'></script>",  # beside the page
-    lambda there: f"<img src='{there}/x.png' onerror=\"{RUN}\">",
-    lambda there: f"<link rel=stylesheet href='{there}/x.css'><style>@import '{there}/y.css';</style>",
-    lambda there: f"<div style=\"background: url('{there}/z.png')\">words</div>",
-    lambda there: f"<iframe src='{there}/frame'></iframe><object data='{there}/object'></object>",
-    lambda there: f"<base href='{there}/'><form action='{there}/form'><button>send</button></form>",
-    lambda there: f'<a href="javascript:{RUN}">here</a><iframe src="javascript:parent.{RUN}"></iframe>',
-    lambda there: f"<video src='{there}/film' autoplay></video><audio src='{there}/sound' autoplay></audio>",
+    lambda host: f"<script>{RUN}</script>",
+    lambda host: f"<script src='{host}/x.js'></script>",
+    lambda host: "<script src='other.js'></script>",  # beside the page
+    lambda host: f"<img src='{host}/x.png' onerror=\"{RUN}\">",
+    lambda host: f"<link rel=stylesheet href='{host}/x.css'><style>@import '{host}/y.css';</style>",
+    lambda host: f"<div style=\"background: url('{host}/z.png')\">words</div>",
+    lambda host: f"<iframe src='{host}/frame'></iframe><object data='{host}/object'></object>",
+    lambda host: f"<base href='{host}/'><form action='{host}/form'><button>send</button></form>",
+    lambda host: f'<a href="javascript:{RUN}">here</a><iframe src="javascript:parent.{RUN}"></iframe>',
+    lambda host: f"<video src='{host}/film' autoplay></video><audio src='{host}/sound' autoplay></audio>",
 ]
 
 
@@ -193,9 +193,9 @@ def test_the_policy_holds_where_an_escape_were_forgotten(page, folder: Path, web
     (folder / "other.js").write_text(RUN)
     path = folder / f"{name}.html"
     forgotten = "".join(reach(website.address) for reach in REACH)
-    whole = path.read_text(encoding="utf-8").replace("<body>", f"<body>{forgotten}", 1)
-    assert forgotten in whole
-    path.write_text(whole, encoding="utf-8")
+    content = path.read_text(encoding="utf-8").replace("<body>", f"<body>{forgotten}", 1)
+    assert forgotten in content
+    path.write_text(content, encoding="utf-8")
     opened(page, path, drawn=name != "index")
     title = page.title()
     for pressed in ("a", "form > button"):
@@ -224,7 +224,7 @@ def test_committed_figures_draw_under_the_policy(page, tmp_path: Path) -> None:
         shutil.copy(FIGURES / f"{name}.json", tmp_path)
     saving.write_pages(tmp_path)
     errors: list[str] = []
-    page.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: errors.append(str(error)))
     for name in DRAWN:
         opened(page, tmp_path / f"{name}.html")

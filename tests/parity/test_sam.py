@@ -21,8 +21,8 @@ def sam(images, captions, **settings):
     margin = {"preset": "released", "with_triplet": False, **settings}
     recipe = itmlab.recipe("sam").replace(data__warm_up_epochs=0, adaptive_margin=margin)
     relevance = lambda captions, images: PUBLIC["relevance"][images, captions]  # noqa: E731
-    made = Listened(recipe, None, torch.Generator(), relevance=relevance)
-    return made(images, captions, ROWS, ROWS, None, epoch=1)
+    model = Listened(recipe, None, torch.Generator(), relevance=relevance)
+    return model(images, captions, ROWS, ROWS, None, epoch=1)
 
 
 @pytest.mark.parametrize("temperature", [3, 6, 10])
@@ -31,7 +31,7 @@ def test_the_released_preset_is_the_public_loss(samples, temperature, monkeypatc
     public = {name: PUBLIC[f"{samples}.{temperature}.{name}"] for name in ("first", "second", "loss")}
     if samples == "random":  # replayed: Python's `random` there, a generator of torch's here
         drawn = iter((public["first"], public["second"]))
-        monkeypatch.setattr(Random, "choose", lambda *given, **named: next(drawn))
+        monkeypatch.setattr(Random, "choose", lambda *arguments, **named: next(drawn))
     sides = [PUBLIC[side].clone().requires_grad_() for side in ("images", "captions")]
     loss, chosen = sam(*sides, negatives=NAMES[samples], temperature=temperature)
     assert chosen.equal(torch.cat([public["first"], public["second"]]))
@@ -51,12 +51,12 @@ def test_the_papers_own_loss_is_another():
 def test_sr_and_ncs_are_the_public_metrics(kept, images):
     """The code seeks whole images, and counts a query to which nothing is relevant as 0."""
     similarity, relevance = PUBLIC["similarity"], PUBLIC["semantic"]
-    each = len(relevance) // len(similarity)
-    owner = torch.arange(len(relevance)) // each
+    captions_per_image = len(relevance) // len(similarity)
+    owner = torch.arange(len(relevance)) // captions_per_image
     positives = owner == torch.arange(len(similarity))[:, None]
     of_images = image_relevance(relevance, positives)
     sides = {
-        "i2t": (similarity, relevance.T, of_images[:, owner], positives, images * each),
+        "i2t": (similarity, relevance.T, of_images[:, owner], positives, images * captions_per_image),
         "t2i": (similarity.T, relevance, of_images[owner], positives.T, images),
     }
     for side, (scores, gains, image_gains, truth, sought) in sides.items():

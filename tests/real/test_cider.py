@@ -70,6 +70,6 @@ def test_scores_are_the_toolkits(real_data, tokenise):
     expected = scores_of_the_toolkit(pairs, of_image)
     assert torch.allclose(scores[*zip(*(matching + other), strict=True)], expected, atol=2e-6)
     # the caption taken out of its image's references by hand
-    without = [(text, [own for at, own in enumerate(texts) if at != place % 5]) for (text, texts), (place, _) in
+    without = [(text, [other for at, other in enumerate(texts) if at != place % 5]) for (text, texts), (place, _) in
                zip(pairs, matching, strict=False)]  # fmt: skip
     assert torch.allclose(left_out[*zip(*matching, strict=True)], scores_of_the_toolkit(without, of_image), atol=2e-6)

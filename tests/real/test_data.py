@@ -15,7 +15,7 @@ def own_cache(tmp_path, monkeypatch):
 def test_fifty_photographs_of_coco_load_and_decode(real_data):
     data = load("coco", real_data("tiny_coco"))
     assert len(data) == 50
-    assert [len(own) for own in data.captions_of_image] == [5] * 50
+    assert [len(captions) for captions in data.captions_of_image] == [5] * 50
     assert {name: len(indices) for name, indices in data.splits.items()} == {"train": 40, "val": 5, "test": 5}
     pictures = [data.images[index] for index in range(50)]
     assert all(picture.mode == "RGB" and min(picture.size) > 100 for picture in pictures)

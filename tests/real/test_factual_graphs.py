@@ -19,8 +19,8 @@ def test_tuples_agree_with_hand_made_graphs(real_data, capsys):
     scores = {name: f_score(pairs, size) for name, size in (("objects", 1), ("attributes", 2), ("relations", 3))}
     everything = f_score(pairs, None)
     with capsys.disabled():
-        told = ", ".join(f"{name} {score:.3f}" for name, score in scores.items())
-        print(f"\nFACTUAL dev ({len(rows)} captions), tuple F: {told}; all {everything:.3f}")
+        line = ", ".join(f"{name} {score:.3f}" for name, score in scores.items())
+        print(f"\nFACTUAL dev ({len(rows)} captions), tuple F: {line}; all {everything:.3f}")
     assert everything >= LEAST
 
 
@@ -43,8 +43,8 @@ def gold_tuples(scene_graph):
 
 def f_score(pairs, size):
     """2 · common / (said + wanted) over all captions, of tuples of one size or (None) of all."""
-    common = said = wanted = 0
+    common = predicted = wanted = 0
     for mine, gold in pairs:
         mine, gold = ({fact for fact in facts if size in (None, len(fact))} for facts in (mine, gold))
-        common, said, wanted = common + len(mine & gold), said + len(mine), wanted + len(gold)
-    return 2 * common / (said + wanted)
+        common, predicted, wanted = common + len(mine & gold), predicted + len(mine), wanted + len(gold)
+    return 2 * common / (predicted + wanted)

@@ -21,7 +21,7 @@ def root(real_data):
 def run(root, tmp_path_factory):
     """Ten steps on forty photographs by the command of the README."""
     directory = tmp_path_factory.mktemp("photographs") / "run"
-    words = [word for one in FEW for word in ("--set", one)]
+    words = [word for change in FEW for word in ("--set", change)]
     command("train", directory, "--recipe", "fne", "--start", "scratch", *words, "--data", "coco", "--root", root)
     return itmlab.Run(directory)
 
@@ -48,8 +48,8 @@ def test_they_are_embedded_by_command(run, root, tmp_path) -> None:
 
 def test_they_are_searched_by_sentence_and_by_picture(run, root) -> None:
     data = ("--split", "all", "--data", "coco", "--root", root)
-    found = command("search", run.directory, "a cat on a sofa", "-k", 5, *data).strip().splitlines()
-    assert len(found) == 1 + 5 + 1 and found[-1] == "searched among all 50 pictures"
+    lines = command("search", run.directory, "a cat on a sofa", "-k", 5, *data).strip().splitlines()
+    assert len(lines) == 1 + 5 + 1 and lines[-1] == "searched among all 50 pictures"
     photograph = next((root / "images").glob("*.jpg"))
-    found = command("search", run.directory, photograph, "--picture", "-k", 3, *data).strip().splitlines()
-    assert len(found) == 1 + 3 + 1 and found[-1].startswith("searched among all 2")
+    lines = command("search", run.directory, photograph, "--picture", "-k", 3, *data).strip().splitlines()
+    assert len(lines) == 1 + 3 + 1 and lines[-1].startswith("searched among all 2")

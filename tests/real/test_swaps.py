@@ -18,7 +18,7 @@ pytestmark = pytest.mark.real
 
 
 @pytest.fixture(scope="module")
-def made(real_data, tmp_path_factory):
+def swaps(real_data, tmp_path_factory):
     """(caption, the image's captions, negative) of every swap of every validation caption."""
     real_data("flickr30k/captions_val.jsonl.gz")
     try:
@@ -31,44 +31,46 @@ def made(real_data, tmp_path_factory):
         graphs = parse(data.captions)
     others = data.captions_of(data.image_of_caption.tolist())
     rows = vse_c(data, graphs=graphs)(data.captions, graphs, others, generator=torch.Generator())
-    return [(*one, each) for *one, row in zip(data.captions, others, rows, strict=True) for each in row]
+    return [(*texts, swap) for *texts, row in zip(data.captions, others, rows, strict=True) for swap in row]
 
 
-def test_most_captions_have_one_and_of_every_kind(made, capsys):
-    kinds = {kind: sum(one.kind[0] == kind for _, _, one in made) for kind in ("object", "relation", "number")}
-    captions = len({caption for caption, _, _ in made})
+def test_most_captions_have_one_and_of_every_kind(swaps, capsys):
+    kinds = {kind: sum(swap.kind[0] == kind for _, _, swap in swaps) for kind in ("object", "relation", "number")}
+    captions = len({caption for caption, _, _ in swaps})
     with capsys.disabled():
-        print(f"\n{len(made)} swaps of {captions} captions: {kinds}")
+        print(f"\n{len(swaps)} swaps of {captions} captions: {kinds}")
     assert captions > 2_000 and min(kinds.values()) > 300
 
 
-def test_nothing_new_is_said_of_the_image_elsewhere(made):
-    for _, others, one in made:
-        said = {noun_lemma(word) for caption in others for word in tokenise(caption.lower())}
-        new = {noun_lemma(word) for words in one.replacement for word in tokenise(words.lower())}
-        assert new - said - {"a", "an"}, one.sentence
+def test_nothing_new_is_said_of_the_image_elsewhere(swaps):
+    for _, others, swap in swaps:
+        lemmas = {noun_lemma(word) for caption in others for word in tokenise(caption.lower())}
+        new = {noun_lemma(word) for words in swap.replacement for word in tokenise(words.lower())}
+        assert new - lemmas - {"a", "an"}, swap.sentence
 
 
-def test_a_person_becomes_one_of_the_other_sex_and_no_kid_dude_or_adult(made):
-    for _, _, one in made:
-        if one.source[0].split()[-1].lower() in PERSONS:
-            was, now = (noun_lemma(words[0].split()[-1].lower()) for words in (one.source, one.replacement))
-            assert (was in MALE and now in FEMALE) or (was in FEMALE and now in MALE), one.sentence
+def test_a_person_becomes_one_of_the_other_sex_and_no_kid_dude_or_adult(swaps):
+    for _, _, swap in swaps:
+        if swap.source[0].split()[-1].lower() in PERSONS:
+            was, now = (noun_lemma(words[0].split()[-1].lower()) for words in (swap.source, swap.replacement))
+            assert (was in MALE and now in FEMALE) or (was in FEMALE and now in MALE), swap.sentence
 
 
-def test_an_article_fits_and_no_verb_changes_its_number(made):
-    for caption, _, one in made:
-        for words in one.replacement:
-            found = re.fullmatch(r"(an?) (.+)", words, re.IGNORECASE)
-            assert found is None or found[1].lower() == article(found[2]), one.sentence
-        if one.kind[0] == "object":
+def test_an_article_fits_and_no_verb_changes_its_number(swaps):
+    for caption, _, swap in swaps:
+        for words in swap.replacement:
+            match = re.fullmatch(r"(an?) (.+)", words, re.IGNORECASE)
+            assert match is None or match[1].lower() == article(match[2]), swap.sentence
+        if swap.kind[0] == "object":
             assert re.findall(r"\b(?:is|are|was|were)\b", caption) == re.findall(
-                r"\b(?:is|are|was|were)\b", one.sentence
+                r"\b(?:is|are|was|were)\b", swap.sentence
             )
 
 
-def test_no_shirt_takes_the_place_of_a_jacket_and_nothing_worn_changes_its_place(made):
-    garments = {words[0].split()[-1] for _, _, one in made if one.kind[0] == "object" for words in (one.replacement,)}
+def test_no_shirt_takes_the_place_of_a_jacket_and_nothing_worn_changes_its_place(swaps):
+    garments = {
+        words[0].split()[-1] for _, _, swap in swaps if swap.kind[0] == "object" for words in (swap.replacement,)
+    }
     assert not garments & BESIDE and "jacket" in garments
-    places = {one.source[0].lower() for _, _, one in made if one.kind[0] == "relation"}
+    places = {swap.source[0].lower() for _, _, swap in swaps if swap.kind[0] == "relation"}
     assert not places & {"in", "wearing", "at", "to the right of"} and "next to" in places

@@ -17,13 +17,13 @@ def pairs(first: int, number: int) -> tuple[torch.Tensor, torch.Tensor, torch.Te
 @settings(max_examples=80, deadline=None)
 @given(length=st.integers(1, 12), batches=st.lists(st.integers(0, 15), max_size=6))
 def test_it_holds_the_latest_pairs_whatever_the_batches(length, batches):
-    memory, seen = MomentumQueue(length, 3), []
+    memory, added = MomentumQueue(length, 3), []
     for number in batches:
-        memory.enqueue(*pairs(len(seen), number))
-        seen += range(len(seen), len(seen) + number)
+        memory.enqueue(*pairs(len(added), number))
+        added += range(len(added), len(added) + number)
     images, captions, ids, caption_ids = memory.pool(*pairs(1000, 2))
     assert ids[:2].tolist() == [1000, 1001]
-    assert sorted(ids[2:].tolist()) == seen[-length:] and len(memory) == min(length, len(seen))
+    assert sorted(ids[2:].tolist()) == added[-length:] and len(memory) == min(length, len(added))
     assert torch.equal(images, ids[:, None].float() * torch.ones(3)) and torch.equal(captions, -images)
     assert torch.equal(caption_ids, ids + 5000)
 
@@ -51,8 +51,8 @@ def test_a_checkpoint_continues_where_it_was_written(before, after):
     memory.enqueue(*pairs(50, after))
     resumed.load_state_dict(state)
     resumed.enqueue(*pairs(50, after))
-    for one, other in zip(memory.pool(*pairs(90, 1)), resumed.pool(*pairs(90, 1)), strict=True):
-        assert torch.equal(one, other)
+    for value, other in zip(memory.pool(*pairs(90, 1)), resumed.pool(*pairs(90, 1)), strict=True):
+        assert torch.equal(value, other)
 
 
 def test_the_state_of_another_memory_is_refused():

@@ -23,10 +23,10 @@ def seeded(seed: int = 0) -> torch.Generator:
 )
 def test_drawn_are_different_candidates_of_other_images_as_many_as_there_are(seed, images, candidates, anchors, count):
     owners = torch.randint(images, (candidates,), generator=seeded(seed))
-    own = torch.randint(images + 1, (anchors,), generator=seeded(seed + 1))
-    drawn = random_negatives(own[:, None] == owners, count, generator=seeded(seed))
+    anchor_images = torch.randint(images + 1, (anchors,), generator=seeded(seed + 1))
+    drawn = random_negatives(anchor_images[:, None] == owners, count, generator=seeded(seed))
     assert drawn.shape == (anchors, count)
-    for row, image in zip(drawn.tolist(), own.tolist(), strict=True):
+    for row, image in zip(drawn.tolist(), anchor_images.tolist(), strict=True):
         others = {index for index, owner in enumerate(owners.tolist()) if owner != image}
         taken = [index for index in row if index >= 0]
         assert len(set(taken)) == len(taken) == min(count, len(others)) and set(taken) <= others
@@ -56,15 +56,15 @@ def test_every_other_candidate_is_as_likely():
 def test_argmax_m_is_a_stable_sort_of_what_is_allowed(rows, count):
     scores = torch.tensor([[score for score, _ in row] for row in rows])
     allowed = torch.tensor([[may for _, may in row] for row in rows])
-    found = hardest_negatives(scores, allowed, count).tolist()
-    for row, indices in zip(rows, found, strict=True):
+    chosen = hardest_negatives(scores, allowed, count).tolist()
+    for row, indices in zip(rows, chosen, strict=True):
         value = [-math.inf if math.isnan(score) else score for score, _ in row]
         best = sorted((index for index, (_, may) in enumerate(row) if may), key=lambda index: -value[index])[:count]
         assert indices == best + [-1] * (min(count, len(row)) - len(best))
 
 
 def test_mining_scores_what_it_drew_once_without_gradients_and_keeps_the_best():
-    owners, own = torch.arange(200) // 5, torch.tensor([3, 17, 17])
+    owners, anchor_images = torch.arange(200) // 5, torch.tensor([3, 17, 17])
     table = torch.rand(3, 200, generator=seeded(1), requires_grad=True)
     asked = []
 
@@ -73,12 +73,12 @@ def test_mining_scores_what_it_drew_once_without_gradients_and_keeps_the_best():
         asked.append((anchors, candidates))
         return table[anchors, candidates]
 
-    found = mined_negatives(score, own[:, None] == owners, candidates=50, top_k=7, generator=seeded(2))
-    pool = random_negatives(own[:, None] == owners, 50, generator=seeded(2))
+    mined = mined_negatives(score, anchor_images[:, None] == owners, candidates=50, top_k=7, generator=seeded(2))
+    pool = random_negatives(anchor_images[:, None] == owners, 50, generator=seeded(2))
     assert len(asked) == 1 and len(asked[0][0]) == 150
-    for anchor, row in enumerate(found.tolist()):
+    for anchor, row in enumerate(mined.tolist()):
         assert row == sorted(pool[anchor].tolist(), key=lambda candidate: -table[anchor, candidate].item())[:7]
-        assert all(owners[candidate] != own[anchor] for candidate in row)
+        assert all(owners[candidate] != anchor_images[anchor] for candidate in row)
 
 
 def test_the_papers_numbers_are_the_default_and_a_small_set_gives_what_it_has():
@@ -89,7 +89,7 @@ def test_the_papers_numbers_are_the_default_and_a_small_set_gives_what_it_has():
 
 
 def test_scores_in_half_precision_will_do():
-    found = mined_negatives(
+    mined = mined_negatives(
         lambda a, c: c.bfloat16(), (torch.arange(9) == 0)[None], candidates=8, top_k=2, generator=seeded()
     )
-    assert found.tolist() == [[8, 7]]
+    assert mined.tolist() == [[8, 7]]

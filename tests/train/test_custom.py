@@ -34,10 +34,10 @@ def test_it_trains_and_resumes_to_the_bit_and_its_run_opens(name, data, tmp_path
     recipe = micro(base, **changes, data__epochs=2)
     plain = recipe.to_json()
     assert Recipe.from_json(json.loads(json.dumps(plain))).to_json() == plain
-    whole = train(recipe, data, tmp_path / "whole", progress=False)
+    uninterrupted = train(recipe, data, tmp_path / "whole", progress=False)
     train(recipe, data, tmp_path / "parts", progress=False, max_steps=3)
     parts = train(recipe, data, tmp_path / "parts", progress=False)
-    weights = [run.model.state_dict() for run in (whole, parts, Run(tmp_path / "whole"))]
+    weights = [run.model.state_dict() for run in (uninterrupted, parts, Run(tmp_path / "whole"))]
     assert all(torch.equal(weights[0][key], other[key]) for key in weights[0] for other in weights[1:])
 
 

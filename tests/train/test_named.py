@@ -18,7 +18,7 @@ MATCHER = {"data.batch_size": 128, "loss.margin": 0.2, "optimiser.kind": "adam",
 TAGS = {"candidates": 399, "top_k": 31, "maskings": 20, "samples": 20, "temperature": 1.5, "margin": 0.2}
 TAGS |= {"probability": 0.15, "trained_maskings": 20, "matching": "triplet", "masking": "phrase", "correction": "all"}
 TAGS = {f"tags.{name}": value for name, value in TAGS.items()} | {"optimiser.warm_up_share": 0.1, "start": None}
-WEIGHTS = {  # Table 5 of TAGS-DC: λ of what is retrieved, masked, synthetic, discriminated and corrected
+WEIGHTS = {  # Table 5 of TAGS-DC: λ of the retrieved, masked, synthetic, discriminated and corrected
     ("tags", "base", "paper"): (1.0, 0.1, 1e-3, 0.0, 0.0),
     ("tags_dc", "large", "paper"): (1.0, 0.1, 5e-4, 5e-4, 5e-4),
     ("tags_dc", "base", "paper_coco"): (1.0, 0.05, 1e-4, 5e-4, 5e-4),

@@ -31,7 +31,7 @@ def towers(**changes):
 
 
 class Pieces:
-    """A tokeniser of twenty pieces, of which number 4 hides another."""
+    """A tokeniser of twenty pieces; number 4 hides another."""
 
     mask_token_id = 4
 

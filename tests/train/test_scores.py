@@ -136,7 +136,7 @@ def test_embeddings_are_written_with_their_ids_as_one_file(finished, data, tmp_p
     assert write_embeddings(finished, test, path) == (8, 16)
     with safe_open(path, "pt") as file:
         tensors, about = {name: file.get_tensor(name) for name in file.keys()}, file.metadata()  # noqa: SIM118
-    assert [json.loads(about[name]) for name in ("image_ids", "caption_ids")] == [test.image_ids, test.caption_ids]
+    assert json.loads(about["itmlab_features"]) == {"images": test.image_ids, "captions": test.caption_ids}
     assert tensors["images"].norm(dim=1).tolist() == pytest.approx([1] * 8, abs=1e-5)
     torch.testing.assert_close(tensors["images"] @ tensors["captions"].T, similarity(finished.model, test))
     assert tensors["image_of_caption"].equal(test.image_of_caption)

@@ -100,3 +100,8 @@ def test_an_image_without_captions_is_found_without_one(finished, data):
     bare = copy_of(data, captions=data.captions[:2], caption_ids=["0", "1"], image_of_caption=[0, 0])
     hits = finished.search("red", k=48, data=bare)
     assert sorted(hits.captions) == [""] * 47 + [data.captions[0]] and "picture-40" in repr(hits)
+
+
+def test_words_that_the_model_does_not_know_are_said(finished, data):
+    with pytest.warns(UserWarning, match="xylograph"):
+        finished.search("a red xylograph", data=data)

@@ -12,7 +12,7 @@ from itmlab.train import train
 from tests.train.towers import tower
 from tests.train.world import micro, small_world
 
-# ε is large, as Adam makes whole steps of what rounding leaves of a gradient that is zero
+# ε is large, as Adam would make whole steps of the rounding errors of a gradient of zero
 CROSS_ENCODER = {"model__dropout": 0.0, "data__accumulate": 2, "data__validation": 0, "optimiser__epsilon": 1e-3}
 RECIPES = {
     "fne": micro(model__dropout=0.0, adaptive_margin={"negatives": "random"}),

@@ -4,13 +4,13 @@ import lazy_loader as lazy
 
 _NAMES = {  # module -> its public names, imported when first used
     "attention": ("AttentionMap Pointing caption_maps pointing relevance word_maps word_masks "),
-    "curves": ("Calibration densities roc_curves sweep_curves true_images "),
     "embeddings": (
         "BatchNeighbourhood Embedded batch_neighbourhood embedded neighbours_kept project project_together untrained "
     ),
     "false_negatives": ("Curves Judgement Study curves judge negatives_taken posterior_quality study "),
     "human": ("correlation_rows human_correlation "),
     "kernel_memory": ("Attribution ReadOut SynthesisBatch attribution read_out synthesis_batch "),
+    "lines": ("Calibration densities roc_curves sweep_curves true_images "),
     "negatives": (
         "DifficultyHistory GENERATORS SyntheticNegatives difficulty_gap difficulty_history synthetic_negatives "
     ),

@@ -99,7 +99,7 @@ class Explorer:
 
     def show(self, make: Callable[[], Sequence[go.Figure]], places: slice = slice(None)) -> None:
         """Draw what `make` gives in the figures at `places`; until then they say that they are computing."""
-        states, note = [one.state for one in self.live[places]], ""
+        states, note = [live.state for live in self.live[places]], ""
         for state in states:
             state.busy = True
         try:

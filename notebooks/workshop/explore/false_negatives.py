@@ -63,13 +63,13 @@ def _figures(
     data, judged = studied.data, judge(studied, anchor, direction, **settings, draws=draws)
     name = data.image_ids[anchor] if direction == "image" else data.caption_ids[anchor]
     span = (float(min(studied.scores.min(), 0)), 1.0)
-    said = "p = {prior:.3g}, λ = {threshold:.3g}, a = {sharpness:.3g}, margin = {margin:.2g}, {preset}"
+    template = "p = {prior:.3g}, λ = {threshold:.3g}, a = {sharpness:.3g}, margin = {margin:.2g}, {preset}"
     probability = draw_false_negative_probability(
         curves(studied.sampler.statistics, judged.positive_score, **settings, span=span),
         studied.positive_scores,
         studied.negative_scores,
         title=f"Negatives of {direction} “{name}”",
-        subtitle=said.format(**settings),
+        subtitle=template.format(**settings),
         scores=judged.score,
         weights=judged.weight,
         truth_labels=judged.truth_label,
@@ -89,6 +89,6 @@ def _figures(
     if direction == "caption":
         pictures = [data.images[image] for image in index]
         return [probability, draw_negative_pictures(data.captions[anchor], pictures, shown, **columns)]
-    own = data.captions_of([anchor])[0]
+    captions = data.captions_of([anchor])[0]
     texts = [data.captions[caption] for caption in index]
-    return [probability, draw_negative_captions(data.images[anchor], own, texts, shown, **columns)]
+    return [probability, draw_negative_captions(data.images[anchor], captions, texts, shown, **columns)]

@@ -62,15 +62,15 @@ def _figure(
     data, shown = retrieved.data, {"relevance": options["by"]}
     find = {"sentence": retrieved.of_sentence, "caption": retrieved.of_caption, "picture": retrieved.of_picture}[ask]
     rankings = {model: find(model, query, **options) for model in models}
-    found = {model: set(ranking.index.tolist()) for model, ranking in rankings.items()}
-    for model, other in permutations(found, 2):  # none of one model alone
-        also = {f"also by {other}": 100 * len(found[model] & found[other]) / len(found[model])}
+    retrieved_by = {model: set(ranking.index.tolist()) for model, ranking in rankings.items()}
+    for model, other in permutations(retrieved_by, 2):  # none of one model alone
+        also = {f"also by {other}": 100 * len(retrieved_by[model] & retrieved_by[other]) / len(retrieved_by[model])}
         rankings[model] = replace(rankings[model], measures=rankings[model].measures | also)
-    own = data.captions_of()
+    captions = data.captions_of()
     if ask == "picture":
-        shown |= {"title": f"Captions for picture {data.image_ids[query]}", "own_captions": own[query]}
+        shown |= {"title": f"Captions for picture {data.image_ids[query]}", "own_captions": captions[query]}
         return draw_ranked_captions(data.images[query], data.captions, rankings, **shown)
     sentence = query if ask == "sentence" else data.captions[query]
-    first = [captions[0] if captions else "" for captions in own]
+    first = [captions[0] if captions else "" for captions in captions]
     title = "Pictures for a sentence" if ask == "sentence" else f"Pictures for caption {data.caption_ids[query]}"
     return draw_ranked_pictures(sentence, data.images, rankings, title=title, captions=first, **shown)

@@ -7,7 +7,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from ..plots.charts import Dot, Row, draw_forest
+from ..plots.charts import CLEAR, Dot, Row, draw_forest
 from ..plots.results import Result
 from ..plots.theme import GREEN, GREY, INK, RULE, VERMILION, WIDTH
 from .entry import Entry, by_name, entries
@@ -131,12 +131,12 @@ def draw_claims(rows: Sequence[Mapping[str, Any]], *, title: str) -> go.Figure:
             ends = (root(row[key]) for key in ("here", "lower", "upper"))
             dots.append(Dot(*ends, shade=SHADES[row["verdict"]], thickness=2.5))
         unit = row["unit"] if known(row["here"]) else ""
-        dots.append(Dot(axis["range"][1], size=0, text=f"{measured(row)} {unit}"))
+        dots.append(Dot(axis["range"][1], shade=CLEAR, text=f"{measured(row)} {unit}"))
         lines.append((row["claim"], [dots]))
     subtitle = "diamonds: as printed, on the paper's data; dots: measured here, 95 % intervals; root scale"
     figure = draw_forest(lines, axes=[axis], title=title, subtitle=subtitle, row_height=54)
     figure.update_xaxes(zeroline=True, zerolinecolor=INK, zerolinewidth=1)
-    return figure.update_layout(width=WIDTH, margin_r=236)
+    return figure.update_layout(width=WIDTH, margin_r=236, title={"x": 16 / WIDTH, "xref": "container"})
 
 
 def _root_axis(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

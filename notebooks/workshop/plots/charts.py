@@ -325,16 +325,16 @@ def _draw_line(
         outline = np.concatenate([line.upper, line.lower[::-1]])
         band = {"fill": "toself", "fillcolor": translucent(shade, 0.15), "line": {"width": 0}, "mode": "lines"}
         figure.add_scatter(x=[*x, *x[::-1]], y=outline, **band, hoverinfo="skip", showlegend=False, **group)
+    texts = {"text": line.texts, "textfont": {"size": 12, "color": ON_COLOUR}} if line.texts else {}
     figure.add_scatter(
         x=x,
         y=line.y,
+        **texts,
         name=label(name),
         showlegend=listed,
         mode="lines+markers+text" if line.texts else "lines+markers" if line.markers else "lines",
         line={"color": shade, "width": line.width, "dash": line.dash},
         marker={"size": 34 if line.texts else 7},
-        text=line.texts,
-        textfont={"size": 12, "color": ON_COLOUR},
         fill="tozeroy" if line.fill else None,
         fillcolor=translucent(shade, 0.08),
         hovertemplate=f"{label(name)}: %{{y:.4g}} at %{{x:.4g}}<extra></extra>",

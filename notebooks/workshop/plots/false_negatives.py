@@ -161,7 +161,7 @@ def draw_negative_captions(
     if drawn is not None:
         columns["drawn"] = [f"{count} ×" if count else "" for count in drawn]
     if truth_labels is not None:
-        shades, names = zip(*(theme.TRUTH_LABELS[int(one)] for one in truth_labels), strict=True)
+        shades, names = zip(*(theme.TRUTH_LABELS[int(truth)] for truth in truth_labels), strict=True)
         columns["world"], inks["world"] = names, shades
     fills = [theme.PANEL if drawn is not None and drawn[row] else theme.PAPER for row in range(len(captions))]
     widths = [4.0] + [1.3] * (len(columns) - 1)
@@ -199,7 +199,7 @@ def draw_negative_pictures(
             times = f", {drawn[index]}× drawn" if drawn is not None and drawn[index] else ""
             lines.append(f"weight {weights[index]:.2f}{times}")
         notes.append(lines)
-    labels = [] if truth_labels is None else [theme.TRUTH_LABELS[int(one)] for one in truth_labels]
+    labels = [] if truth_labels is None else [theme.TRUTH_LABELS[int(truth)] for truth in truth_labels]
     return draw_gallery(
         pictures,
         notes,

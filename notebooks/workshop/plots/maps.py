@@ -72,7 +72,7 @@ def draw_attention_maps(
 
 
 def painted(attention: "AttentionMap", outline: Bool[ndarray, "height width"] | None = None) -> Image.Image:
-    """Paint a word's map over its picture, with the border of what the word means, if given, as a white line."""
+    """Paint a word's map over its picture, with the border of the object as a white line."""
     overlaid = heat(attention.picture, attention.weights)
     return overlaid if outline is None else outlined(overlaid, outline, theme.PAPER, rim=True)
 
@@ -183,7 +183,8 @@ def draw_projection(
         subtitle = f"{subtitle}{'; ' if subtitle else ''}{most:,} of {everything:,} points drawn"
     side = (theme.WIDTH - 2 * SIDE) * (1 - GAP * (len(names) - 1)) / count
     figure = styled(figure, title, subtitle, height=round(side))
-    above, side = figure.layout.margin.t + 26, min(side, 640)
+    legend_lines = sum(8 * len(kind) + 60 for kind in (panels[names[0]] if names else ())) // 800  # pixels
+    above, side = figure.layout.margin.t + 26 + 22 * legend_lines, min(side, 640)
     margin = {"l": SIDE, "r": SIDE, "t": above, "b": 20}
     legend = {"itemsizing": "constant", "y": 1 + 32 / side}
     figure.update_annotations(yshift=5)  # the maps' names, off the frames

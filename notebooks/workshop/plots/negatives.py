@@ -36,18 +36,18 @@ class Example:
     scores: dict[str, float] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, made: Mapping[str, SyntheticNegatives], at: int) -> "Example":
+    def of(cls, sources: Mapping[str, SyntheticNegatives], at: int) -> "Example":
         """Return the hardest negative of the `at`-th caption by each source; all were made of the same captions."""
-        first = next(iter(made.values()))
+        first = next(iter(sources.values()))
         data, caption = first.data, first.captions[at]
-        own, negatives, scores = None, {}, {}
-        for name, source in made.items():
+        score, negatives, scores = None, {}, {}
+        for name, source in sources.items():
             hardest = source.only(at).first(1)
             if len(hardest):
                 positive, negative = hardest.scores
-                own, scores[name] = positive[0].item(), negative[0].item()
+                score, scores[name] = positive[0].item(), negative[0].item()
                 negatives[name] = hardest.negatives[0][0]
-        return cls(data.images[int(data.image_of_caption[caption])], data.captions[caption], own, negatives, scores)
+        return cls(data.images[int(data.image_of_caption[caption])], data.captions[caption], score, negatives, scores)
 
 
 def draw_negative_list(
@@ -114,7 +114,7 @@ def _draw_rows(
             inks[head].append(MUTED)
     if not any(columns[likely]):
         del columns[likely]
-    widths = [1.4, 5.0] + [1.1] * (len(columns) - 3) + [1.5]
+    widths = [1.5, 5.0] + [1.4] * (len(columns) - 3) + [1.5]
     look = {"widths": widths, "inks": inks, "picture": starts, "beside": beside}
     return draw_table(columns, title=title, subtitle=subtitle, **look)
 
@@ -171,11 +171,11 @@ class Pairs:
     truth_labels: Integer[ndarray, "pair"] | None = None
 
     @classmethod
-    def of(cls, made: SyntheticNegatives) -> "Pairs":
+    def of(cls, negatives: SyntheticNegatives) -> "Pairs":
         """The hardest negative of each caption that has one."""
-        hardest = made.first(1)
+        hardest = negatives.first(1)
         positive, negative = (values.numpy() for values in hardest.scores)
-        return cls(positive, negative, None if made.data.world is None else hardest.truth_labels.numpy())
+        return cls(positive, negative, None if negatives.data.world is None else hardest.truth_labels.numpy())
 
 
 def draw_score_scatter(sources: Mapping[str, Pairs], *, title: str = "", subtitle: str = "") -> go.Figure:

@@ -312,7 +312,7 @@ PATIENCE = 300  # seconds until a Chrome that does not answer is given up
 
 
 def draw(figure: go.Figure) -> bytes | str:
-    """Return `figure` as PNG bytes, or one line that says why there is no picture."""
+    """Return `figure` as PNG bytes, or one line that says why it was not drawn."""
     browser = shared_browser()
     if isinstance(browser, str):
         return browser

@@ -75,7 +75,7 @@ def rich_label(parts: Sequence[tuple[str, str]], *, width: int, lines: int | Non
     """Return a wrapped label of several texts, the coloured ones in bold.
 
     Args:
-        parts: texts with their #RRGGBB colours; an empty colour leaves a text as it is.
+        parts: texts with their #RRGGBB colours; an empty colour leaves a text unchanged.
         width: of a line, in characters.
         lines: cut with an ellipsis after so many lines.
 

@@ -37,7 +37,7 @@ def draw_explained_words(examples: Sequence[WordExample], *, title: str = "", su
             inks[model].append(VERMILION if too_high else INK)
     starts = [sum(len(example.rows) for example in examples[:number]) for number in range(len(examples))]
     pictures = {start: example.picture for start, example in zip(starts, examples, strict=True)}
-    widths = [1.8, 5.0] + [0.9] * len(models)
+    widths = [1.8, 5.0] + [1.2] * len(models)
     return draw_table(columns, title=title, subtitle=subtitle, widths=widths, inks=inks, picture=pictures)
 
 

@@ -121,8 +121,8 @@ def test_a_run_of_the_entry_answers_its_claim_and_fills_its_table() -> None:
 def test_a_claim_without_a_measurement_says_what_it_needs() -> None:
     (row,) = INVENTED.verdicts()
     assert row["verdict"] == "not run" and row["why not"] == "needs a GPU" and math.isnan(row["here"])
-    one = replace(INVENTED, rows={"theirs": "fne"}, averaged={"ours": "theirs"})
-    assert "two seeds" in one.verdicts(run_of(difference(1, 0, 2, "t2i R@1"), seeds=(0,)))[0]["why not"]
+    entry = replace(INVENTED, rows={"theirs": "fne"}, averaged={"ours": "theirs"})
+    assert "two seeds" in entry.verdicts(run_of(difference(1, 0, 2, "t2i R@1"), seeds=(0,)))[0]["why not"]
 
 
 @pytest.mark.parametrize(

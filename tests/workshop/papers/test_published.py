@@ -32,22 +32,24 @@ def test_recalls_are_percentages_that_rise_with_k(name: str) -> None:
         for column in (column for column in table.columns if "@" in column):
             assert math.isnan(table.value(label, column)) or 0 <= table.value(label, column) <= 100
         for column in (column for column in table.columns if "R@1" in column and "R@10" not in column):
-            found = [table.value(label, column[:-1] + k) for k in ("1", "5", "10") if column[:-1] + k in table.columns]
-            found = [value for value in found if not math.isnan(value)]
-            assert found == sorted(found), (label, column)
+            recalls = [
+                table.value(label, column[:-1] + k) for k in ("1", "5", "10") if column[:-1] + k in table.columns
+            ]
+            recalls = [value for value in recalls if not math.isnan(value)]
+            assert recalls == sorted(recalls), (label, column)
 
 
 def sums(table: Table) -> dict[tuple[str, str], tuple[float, float]]:
     """By row and sum what is printed, and what its entries add up to."""
-    found = {}
+    totals = {}
     for label in table.rows:
         for column in table.columns:
             for total, entry in (("RSum", "R@"), ("Nsum", "N@")):
                 begins = column.removesuffix(total)
                 parts = [name for name in table.columns if name.startswith(begins) and entry in name]
                 if column.endswith(total) and parts:
-                    found[label, column] = table.value(label, column), sum(table.value(label, name) for name in parts)
-    return found
+                    totals[label, column] = table.value(label, column), sum(table.value(label, name) for name in parts)
+    return totals
 
 
 def test_printed_sums_are_those_of_their_entries_within_rounding_but_for_one() -> None:
@@ -86,8 +88,8 @@ def test_settings_that_a_table_prints_are_the_recipes() -> None:
 def test_settings_of_fne_are_the_recipes() -> None:
     recipe = itmlab.recipe("fne", size="base")
     assert recipe.sampler.prior == 1e-4 and recipe.memory.length == 8192
-    assert [each.memory.length for each in fne.figure_5.recipes("base").values()] == [2048, 4096, 6144, 8192]
-    assert [each.data.batch_size for each in fne.figure_4.recipes("base").values()] == [8, 16, 24, 32]
+    assert [recipe.memory.length for recipe in fne.figure_5.recipes("base").values()] == [2048, 4096, 6144, 8192]
+    assert [recipe.data.batch_size for recipe in fne.figure_4.recipes("base").values()] == [8, 16, 24, 32]
     assert list(sam.table_4.recipes("base")) == list(sam.table_4.published.rows)
     assert list(sam.table_5.recipes("base")) == list(sam.table_5.published.rows)
 

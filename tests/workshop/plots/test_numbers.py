@@ -89,7 +89,7 @@ def test_long_and_odd_sentences_are_cut(sentence):
 
 
 @pytest.fixture
-def made() -> SyntheticNegatives:
+def negatives() -> SyntheticNegatives:
     data = small_set(2)  # "A red square.", "there is a square that is red"; the same in blue
     change = partial(Negative, spans=(Span(1, 2),), source=("red",), kind=("attribute",))
     truths = {"there": True, "blue": False, "crimson": True, "odd": None}
@@ -98,13 +98,13 @@ def made() -> SyntheticNegatives:
     return SyntheticNegatives(data, "tags", (0, 2), [first, second], None)
 
 
-def test_each_form_of_the_filter_chooses_from_the_same_candidates(made):
-    table = analysis.truth_by_filter(made, keep=3, implied={"red": {"crimson"}})
+def test_each_form_of_the_filter_chooses_from_the_same_candidates(negatives):
+    table = analysis.truth_by_filter(negatives, keep=3, implied={"red": {"crimson"}})
     assert list(table) == ["before the filter", "after the filter", "with implied words"]
     counts = [(rate.share.count, rate.share.of, rate.undecided) for rate in table.values()]
     assert counts == [(2, 4, 0), (2, 3, 1), (2, 2, 1)]
-    made.data.world = None
-    refused("no ground truth", analysis.truth_by_filter, made)
+    negatives.data.world = None
+    refused("no ground truth", analysis.truth_by_filter, negatives)
 
 
 def model_of_letters() -> CausalModel:
@@ -129,8 +129,8 @@ def perplexity(sentence: str) -> float:
 def test_means_and_medians_of_each_kind_of_sentence():
     data = small_set(4)
     rows = [[Negative("a a b", 0, 0), Negative("a b", 0, 0)], [Negative("b b", 1, 2)]]
-    made = {"tags": SyntheticNegatives(data, "tags", (0, 2), rows, None)}
-    table = analysis.fluency_table(made, model=model_of_letters())
+    sources = {"tags": SyntheticNegatives(data, "tags", (0, 2), rows, None)}
+    table = analysis.fluency_table(sources, model=model_of_letters())
     captions = [perplexity(data.captions[number]) for number in (0, 2)]
     assert table["captions"]["mean perplexity"].value == pytest.approx(np.mean(captions))
     values = [perplexity(sentence) for sentence in ("a a b", "a b", "b b")]

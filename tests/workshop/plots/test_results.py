@@ -49,7 +49,7 @@ def test_an_unknown_result_is_refused_with_the_nearest():
 @pytest.mark.parametrize("name", list_results())
 def test_committed_results_say_how_they_were_measured(name):
     result = load_result(name)
-    assert result.name == name and result.command.startswith("python -m itmlab") and result.versions["itmlab"]
+    assert result.name == name and result.command.startswith("python -m workshop") and result.versions["itmlab"]
     assert result.commit and (result.aggregate or result.seeds or result.recipes or result.protocol)
     for row in result.rows:
         assert row["lower"] is None or row["lower"] - 1e-9 <= row["value"] <= row["upper"] + 1e-9, row

@@ -22,7 +22,7 @@ from workshop.plots.theme import (
 
 
 @pytest.mark.parametrize(
-    ("said", "options", "shown"),
+    ("text", "options", "shown"),
     [
         ("<a href='javascript:x'>dog</a>", {}, "&lt;a href=&#x27;javascript:x&#x27;&gt;dog&lt;/a&gt;"),
         ('statistics="all"', {}, "statistics=&#34;all&#34;"),  # as Plotly reads quotes
@@ -32,8 +32,8 @@ from workshop.plots.theme import (
         ("a\x00dog\nruns\u202eback", {}, "a dog runs back"),
     ],
 )
-def test_a_label_is_letters_wrapped_between_words_and_cut(said, options, shown):
-    assert label(said, **options) == shown
+def test_a_label_is_letters_wrapped_between_words_and_cut(text, options, shown):
+    assert label(text, **options) == shown
 
 
 @settings(deadline=None, max_examples=40)
@@ -41,8 +41,8 @@ def test_a_label_is_letters_wrapped_between_words_and_cut(said, options, shown):
 def test_what_is_shown_is_what_was_said(text: str, width: int):
     shown = label(text, width=width)
     assert "<" not in shown.replace("<br>", "")
-    said = "".join(character if character.isprintable() else " " for character in text)
-    assert html.unescape(shown.replace("<br>", "")).replace(" ", "") == "".join(said.split())
+    plain = "".join(character if character.isprintable() else " " for character in text)
+    assert html.unescape(shown.replace("<br>", "")).replace(" ", "") == "".join(plain.split())
 
 
 @pytest.mark.parametrize("title", ["", "What is hidden", "<b>x</b> & </span><br>", "word " * 30 + "end"])
