@@ -76,9 +76,9 @@ def kernel_memory(anchor):
 
 
 def neighbourhood(synthetic):
-    scores, hard, positive = torch.linspace(-0.5, 0.9, 12), torch.arange(12) > 8, torch.arange(12) == 11
-    known = torch.arange(12), positive, hard & ~positive, hard, scores, torch.ones(synthetic)
-    batch = BatchNeighbourhood(3, "image", *known, 0.4, POINTS[:1], POINTS[:12], POINTS[:synthetic])
+    hard, positive = torch.arange(12) > 8, torch.arange(12) == 11
+    known = torch.arange(12), positive, hard & ~positive, hard
+    batch = BatchNeighbourhood(*known, POINTS[:1], POINTS[:12], POINTS[:synthetic])
     return plots.draw_batch_neighbourhood(batch, ids=[HOSTILE] * 12, **TITLES)
 
 

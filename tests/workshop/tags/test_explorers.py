@@ -77,12 +77,15 @@ def model(data):
 
 @pytest.fixture
 def of_negatives(data, model):
-    return opened(explore_negatives(model, data, picture=1, rows=4, drawn=6))
+    explorer = explore_negatives(model, data, picture=1, rows=4, drawn=6)
+    controls(explorer)["K maskings"].value = controls(explorer)["L fillings"].value = 6
+    return opened(explorer)
 
 
 def test_it_shows_the_hardest_negatives_of_the_caption(of_negatives, data, model):
     chosen = int(data.captions_of_image[1][0])
-    created = synthetic_negatives(data, [chosen], "tags", run=model, keep=4, fluent="scenes")
+    size = {"maskings": 6, "samples": 6, "keep": 4}
+    created = synthetic_negatives(data, [chosen], "tags", run=model, fluent="scenes", **size)
     (figure,) = of_negatives.shown
     assert f"Negatives of caption {data.caption_ids[chosen]}" in figure.layout.title.text
     assert {f"{score:.3f}" for score in created.scores[1].tolist()} <= set(words(figure))
@@ -91,6 +94,7 @@ def test_it_shows_the_hardest_negatives_of_the_caption(of_negatives, data, model
 
 def test_each_filter_lets_more_through_than_the_one_before(data, model):
     explorer = explore_negatives(model, data, generator="wm", rows=1000, fluent=None)
+    controls(explorer)["K maskings"].value = 12
     result = []
     for name in ("with implied words", "the paper's", "none"):
         controls(explorer)["filter"].value = name

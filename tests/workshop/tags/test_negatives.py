@@ -57,7 +57,7 @@ def test_negatives_are_numbered_scored_and_judged(data, model, made, way):
 def test_what_said_words_imply_counts_as_said_unless_not_asked(data, model):
     settings = {"run": model, "keep": None, **FEW, "maskings": 12, "samples": 12}
     paper, wider = (
-        synthetic_negatives(data, range(30), "wm", implied=implied, **settings) for implied in (False, True)
+        synthetic_negatives(data, range(12), "wm", implied=implied, **settings) for implied in (False, True)
     )
     gone = {(entry.caption, entry.sentence) for entry in paper.all()} - {
         (entry.caption, entry.sentence) for entry in wider.all()
