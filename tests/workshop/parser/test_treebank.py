@@ -74,7 +74,8 @@ def test_augmentation_keeps_every_sentence_and_depends_on_the_seed(sentences, tm
     plain = [sentence for document in documents for sentence in document]
     assert all(plain.count(sentence) >= 20 for sentence in sentences)
     first = tmp_path / "first.conllu.gz"
-    first.write_bytes(gzip.compress("\n\n".join(lzma.open(CAPTION_TREES, "rt").read().split("\n\n")[:500]).encode()))
+    trees = lzma.decompress(CAPTION_TREES.read_bytes()).split(b"\n\n")
+    first.write_bytes(gzip.compress(b"\n\n".join(trees[:500])))
     for sentence in [*plain, *read_sentences(first)]:
         assert sum(word.head == position for position, word in enumerate(sentence)) == 1
         assert all(0 <= word.head < len(sentence) for word in sentence)
