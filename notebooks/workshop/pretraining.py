@@ -52,7 +52,7 @@ def _pretrain_recipe(part: str, out: Path, images: int) -> None:
     from itmlab.train.interruption import Interrupted
     from itmlab.train.loop import train
 
-    from .analysis.wrong_picture import masked_words, replaced_phrases
+    from .analysis.wrong_picture import replaced_phrases
 
     recipe = named_recipe(RECIPES[part])
     on_regions = recipe.model.reads == "regions"
@@ -65,6 +65,4 @@ def _pretrain_recipe(part: str, out: Path, images: int) -> None:
     if part == "uniter":
         held_out = load(images=max(images // 40, 2), seed=MARKS_SEED, **options)
         print(f"{out}: on {len(held_out)} pictures held out")
-        for kind, marks in masked_words(run, held_out).items():
-            print(f"  masked words, {kind}: {marks}")
         print(f"  captions distinguished from sentences with a replaced phrase: {replaced_phrases(run, held_out)}")

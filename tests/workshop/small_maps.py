@@ -10,4 +10,4 @@ def small_maps() -> dict[str, Embedded]:
     """Two models' maps of `small_set()`."""
     data = small_set()
     models = {name: build_model(DualEncoderConfig.tiny(), data.captions, seed=seed) for seed, name in enumerate("ab")}
-    return embedded(models, data, perplexity=5, cache=False)
+    return embedded(models, data)

@@ -5,14 +5,11 @@ import re
 from collections import Counter
 from pathlib import Path
 
-import numpy as np
 import pytest
-import torch
 import workshop
-from workshop.exercises import check, judging, scores
+from workshop.exercises import check, judging
 from workshop.exercises.judging import EXERCISES, scenes, truth
 
-import itmlab
 from tests.refusals import refused
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,11 +41,6 @@ def test_each_notebook_asks_its_exercises_and_leaves_the_answer_open() -> None:
         assert tasks == asked and all("answer = None" in source for source in sources if "check(" in source)
 
 
-def test_an_answer_left_open_is_no_try() -> None:
-    assert repr(check("00.1")) == "… 00.1: no answer yet, wanted (a whole number, a whole number)"
-    assert check("00.1").passed is None
-
-
 def test_an_unknown_exercise_is_one_line() -> None:
     refused("no exercise '2.1' — did you mean 02.1?", check, "2.1", 0.3)
 
@@ -69,34 +61,11 @@ def test_an_answer_of_another_kind_is_told_what_is_wanted(name, answer, wanted) 
     assert verdict.passed is False and verdict.says == f"that is no answer to this question, wanted {wanted}"
 
 
-def test_numbers_of_numpy_and_torch_are_numbers() -> None:
-    assert check("02.3", np.float32(0.33361)).passed and check("02.3", torch.tensor(0.33361)).passed
-    assert check("04.3", (torch.tensor(0.15), np.array(0.1))).passed
-
-
 def test_the_second_wrong_try_brings_the_hint(monkeypatch) -> None:
     monkeypatch.setattr(judging, "_wrong_tries", Counter())
     first, second = check("02.3", 0.3), check("02.3", 0.9)
     assert first.says == "the share is too small with 0.3"
     assert second.says.startswith("the share is too large with 0.9\n  Hint: Each word is hidden with p;")
-
-
-@pytest.mark.parametrize(
-    ("name", "answer", "wrong"),
-    [
-        ("04.2", itmlab.recipe("fne", start="aligned"), "sampler.prior is 0.1, and should be 0.0001"),
-        (
-            "04.2",
-            itmlab.recipe("fne", start="aligned").replace(memory=None, sampler__prior=1e-4, seed=1),
-            "seed is 1, and should be 0",
-        ),
-        ("04.3", (0.15, 0.05), "the maximum MH is too small with 0.05"),
-        ("06.2", 0.5, "the probability is too large with 0.5"),
-        ("10.3", (55, 50), "the balanced accuracy in percent is too small with 50"),
-    ],
-)
-def test_sums_by_hand_are_told_which_number_is_off(name, answer, wrong) -> None:
-    assert check(name, answer).says.split("\n")[0] == wrong
 
 
 def test_the_world_says_what_is_wrong_with_a_pair() -> None:
@@ -136,18 +105,3 @@ def test_an_answer_that_a_model_judges_is_told_what_is_wrong(name, answer, wrong
     said, hint = two_tries(name, answer)
     assert wrong in said
     assert hint == " ".join(EXERCISES[name].__doc__.split())
-
-
-def test_few_false_negatives_are_a_trade_with_hardness() -> None:
-    """06.1: too narrow a margin draws what is true, too wide a one what is easy; between them it passes."""
-    study, positives = scores._study(), scenes().positives
-    best = study.scores.masked_fill(positives, -1).topk(8, dim=1).indices
-    true = (truth().gather(1, best) == 1).sum(dim=1)
-    given = {"picture": int((true == 4).nonzero()[0]), "preset": "released", "prior": 0.1}
-    assert "of the draws go to captions that are true" in two_tries("06.1", given | {"margin": 0.05})[0]
-    assert check("06.1", given | {"margin": 0.25}).passed
-    said = two_tries("06.1", given | {"margin": 0.45})[0]
-    assert "of the draws are false negatives, but those drawn score" in said and "a batch's hardest" in said
-    few = given | {"picture": int(true.argmin()), "margin": 0.25}
-    assert "eight hardest captions only" in two_tries("06.1", few)[0]
-    assert "cannot be computed with" in two_tries("06.1", given | {"prior": "much"})[0]

@@ -1,6 +1,5 @@
 """The tour over notebooks of a cell or two, JupyterLab's environment, the doctor."""
 
-import asyncio
 import json
 import os
 import signal
@@ -13,7 +12,7 @@ import nbformat
 import pytest
 import typer
 from workshop import tour as module
-from workshop.tour import TOUR, run_notebook, tour
+from workshop.tour import TOUR, tour
 
 from itmlab.storage import refuse_foreign
 from tests.refusals import refused
@@ -64,15 +63,6 @@ def test_the_tour_goes_on_after_a_failure(notebooks, tmp_path, monkeypatch):
     assert [stop.passed for stop in stops] == [False, False, False, True]
     assert "ZeroDivisionError" in errors["raises"] and "timed out" in errors["hangs"] and "died" in errors["dies"]
     assert {path.name for path in (tmp_path / "out").iterdir()} == {path.name for path in paths}
-
-
-def test_a_kernel_sees_the_folders_of_the_environment_as_absolute_paths(notebooks, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path.parent)
-    monkeypatch.setenv("ITMLAB_CACHE", "my cache")
-    source = f"import os\nassert os.environ['ITMLAB_CACHE'] == {str(tmp_path.parent / 'my cache')!r}"
-    (path,) = notebooks(one=source)
-    stop = asyncio.run(run_notebook(path, tmp_path / "out" / path.name))
-    assert stop.passed, stop.error
 
 
 def test_a_workshop_is_prepared_without_network(notebooks, tmp_path, monkeypatch, capsys):

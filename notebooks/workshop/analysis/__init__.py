@@ -3,10 +3,9 @@
 import lazy_loader as lazy
 
 _NAMES = {  # module -> its public names, imported when first used
-    "attention": ("AttentionMap BoxedObjects Pointing caption_maps pointing relevance word_maps word_masks "),
+    "attention": ("AttentionMap Pointing caption_maps pointing relevance word_maps word_masks "),
     "embeddings": (
-        "BatchNeighbourhood Embedded SharedWord batch_neighbourhood embedded neighbours_kept project "
-        "project_together shared_words untrained "
+        "BatchNeighbourhood Embedded batch_neighbourhood embedded neighbours_kept project project_together untrained "
     ),
     "false_negatives": ("Curves Judgement Study curves judge negatives_taken posterior_quality study "),
     "human": ("correlation_rows human_correlation "),
@@ -18,12 +17,10 @@ _NAMES = {  # module -> its public names, imported when first used
     "negative_tables": ("fluency_table truth_by_filter "),
     "rankings": ("Measured Ranking Retrievals measured rank retrievals semantic_recalls truth_among_relevant "),
     "scoring": ("as_score matching "),
-    "synthesis": (
-        "Curve MemorySweep Terms hardness memory_sweep shares_by_temperature term_names terms true_prototypes "
-    ),
+    "synthesis": ("Curve MemorySweep hardness memory_sweep shares_by_temperature true_prototypes "),
     "word_accuracy": ("WordStudy WordTruth on_next_picture picture_worth word_study word_truth "),
     "words": ("Algorithm1 ExplainedSentence WordExample algorithm_1 corrections explain_words word_example "),
-    "wrong_picture": ("BothPictures draw_both_pictures masked_words replaced_phrases sentences_told wrong_pictures "),
+    "wrong_picture": ("BothPictures draw_both_pictures replaced_phrases sentences_told wrong_pictures "),
 }
 __getattr__, __dir__, __all__ = lazy.attach(
     __name__, submod_attrs={module: names.split() for module, names in _NAMES.items()}

@@ -23,13 +23,11 @@ from torch.nn.functional import cosine_similarity, interpolate
 from itmlab.data.captionset import CaptionSet
 from itmlab.data.pictures import read_image
 from itmlab.errors import ItmlabError
-from itmlab.metrics.statistics import bootstrap
+from itmlab.metrics.statistics import Interval, bootstrap
 from itmlab.models import DualEncoder
 from itmlab.models.encoded import evaluating
 from itmlab.models.pairs import on_device
-from itmlab.storage import read_json
-from itmlab.text.graph import TOKEN, tokenise
-from itmlab.text.rules.lexicon import noun_lemma, word_set
+from itmlab.text.graph import TOKEN
 
 from .scoring import model_of
 
@@ -79,21 +77,6 @@ def spoken_words(model: DualEncoder, caption: str) -> list[tuple[str, list[int]]
     return [entry for entry in model.caption_words(caption) if any(character.isalnum() for character in entry[0])]
 
 
-def find_word(model: DualEncoder, caption: str, word: str, occurrence: int = 0) -> int:
-    """Return the number of a word among `spoken_words`.
-
-    Raises:
-        ItmlabError: the word does not occur so often; the line lists the caption's words.
-    """
-    words = [spoken for spoken, _ in spoken_words(model, caption)]
-    matches = [number for number, spoken in enumerate(words) if spoken.casefold() == word.casefold()]
-    if not 0 <= occurrence < len(matches):
-        times = f"{occurrence + 1} times " if occurrence else ""
-        listed = ", ".join(dict.fromkeys(words)) or "none"
-        raise ItmlabError(f"the word {word!r} does not occur {times}in the caption", remedy=f"its words are {listed}")
-    return matches[occurrence]
-
-
 def patch_similarity(
     patches: Float[Tensor, "patch dimension"], word: Float[Tensor, "dimension"], grid: tuple[int, int]
 ) -> Float[np.ndarray, "row column"]:
@@ -123,74 +106,58 @@ def covered_part(model: DualEncoder, picture: Image.Image, pixels: Float[Tensor,
     return Image.fromarray(values.round().byte().permute(1, 2, 0).numpy())
 
 
-# Which patches the score of a pair depends on: gradient times activation inside the image tower.
+# Which patches the score of a word depends on: gradient times activation inside the image tower.
+
+LAYER = -2  # the normalisation behind the last block ignores the length of a feature, so nothing would remain there
 
 
-def relevance(
-    model: Any, picture: Image.Image, caption: str, *, word: str | None = None, occurrence: int = 0, layer: int = -2
-) -> AttentionMap:
-    """Return how much each patch matters for the similarity of a picture and a caption, or of one word of it.
+def relevance(model: Any, picture: Image.Image, caption: str) -> list[AttentionMap]:
+    """Return for each word of a caption how much each patch matters for the word's similarity with the picture.
 
-    The relevance is the positive part of Σ_d (∂s/∂h)·h, where h is the patch's feature after block `layer` of the image
-    tower. The default is the last block but one: the normalisation behind the last block ignores the length of a
-    feature, so that nothing would remain. Unlike the similarity of word and patch, it includes what attention carries
-    among patches.
+    The relevance is the positive part of Σ_d (∂s/∂h)·h, where h is the patch's feature after the last block but one of
+    the image tower and s the cosine of the pooled picture with the word. Unlike the similarity of word and patch, it
+    includes what attention carries among patches.
 
     Args:
         model: a dual encoder or a Run of one. Its gradients are left unchanged.
         picture: the picture.
         caption: the caption.
-        word: a word of the caption; by default the whole caption.
-        occurrence: which of several equal words.
-        layer: the block of the image tower.
 
     Raises:
-        ItmlabError: the image tower is frozen, or there is no such word or block.
+        ItmlabError: the image tower is frozen.
     """
     model = dual_encoder_of(model)
     if model.image_tower is None:
         raise ItmlabError("no gradient goes through a frozen encoder", remedy="take word_maps")
     with evaluating(model), torch.enable_grad():
         pixels = on_device(model, model.prepare_images([picture]))
-        hidden, pooled = _hidden_and_pooled(model, pixels, layer)
-        score = torch.cosine_similarity(pooled, _target(model, caption, word, occurrence), dim=0)
-        (gradient,) = torch.autograd.grad(score, hidden)
-    rows, columns = model.patch_grid
-    parts = (gradient * hidden)[0, -rows * columns :].sum(dim=-1)  # positions before the patches are special
-    weights: Float[np.ndarray, "row column"] = parts.clamp(min=0).detach().reshape(rows, columns).float().cpu().numpy()
-    return AttentionMap(weights, word or "whole caption", covered_part(model, picture, pixels))
+        hidden, pooled = _hidden_and_pooled(model, pixels)
+        words = model.encode_captions(on_device(model, model.prepare_captions([caption]))).local[0].detach()
+        covered, maps = covered_part(model, picture, pixels), []
+        for word, pieces in spoken_words(model, caption):
+            score = torch.cosine_similarity(pooled, words[pieces].mean(dim=0), dim=0)
+            (gradient,) = torch.autograd.grad(score, hidden, retain_graph=True)
+            rows, columns = model.patch_grid
+            parts = (gradient * hidden)[0, -rows * columns :].sum(dim=-1)  # positions before the patches are special
+            weights = parts.detach().clamp(min=0).reshape(rows, columns)
+            maps.append(AttentionMap(weights.float().cpu().numpy(), word, covered))
+    return maps
 
 
 def _hidden_and_pooled(
-    model: DualEncoder, pixels: Float[Tensor, "1 3 height width"], layer: int
+    model: DualEncoder, pixels: Float[Tensor, "1 3 height width"]
 ) -> tuple[Float[Tensor, "1 position hidden"], Float[Tensor, "dimension"]]:
     """Return the features after one block, and the picture's pooled feature computed from them."""
     blocks = max((part for part in model.image_tower.modules() if isinstance(part, nn.ModuleList)), key=len)
-    if not -len(blocks) <= layer < len(blocks):
-        raise ItmlabError(f"there is no block {layer} in an image tower of {len(blocks)}")
     caught: list[Tensor] = []
 
-    def catch(block: nn.Module, inputs: Any, output: Any) -> Any:
+    def catch(block: nn.Module, inputs: Any, output: Any) -> None:
         features = output[0] if isinstance(output, tuple) else output
         caught.append(features if features.requires_grad else features.requires_grad_())  # frozen weights: start here
-        return output
 
-    hook = blocks[layer].register_forward_hook(catch)
-    try:
+    with blocks[LAYER].register_forward_hook(catch):
         pooled = model.encode_images(pixels).pooled[0]
-    finally:
-        hook.remove()
     return caught[0], pooled
-
-
-@torch.no_grad()
-def _target(model: DualEncoder, caption: str, word: str | None, occurrence: int) -> Float[Tensor, "dimension"]:
-    """Return the caption's pooled feature, or the mean over the pieces of one word."""
-    encoded = model.encode_captions(on_device(model, model.prepare_captions([caption])))
-    if word is None:
-        return encoded.pooled[0]
-    _, pieces = spoken_words(model, caption)[find_word(model, caption, word, occurrence)]
-    return encoded.local[0, pieces].mean(dim=0)
 
 
 # Does a word's map land on the object that the word means? Measured on drawn scenes, whose masks are known.
@@ -207,14 +174,12 @@ class Pointing:
         mass: the share of the map's weight on the object.
         area: the share of the picture that the object covers, which is chance for both measures.
         image: the word's image.
-        centre: whether the middle of the picture is on the object, as for a map that ignores the picture.
     """
 
     hit: Bool[ndarray, "word"]
-    mass: Float[ndarray, "word"]  # share of the map's weight inside the object
-    area: Float[ndarray, "word"]  # share of the picture that the object takes: chance, for both measures
+    mass: Float[ndarray, "word"]
+    area: Float[ndarray, "word"]
     image: Int[ndarray, "word"]
-    centre: Bool[ndarray, "word"] | None = None  # is the middle of the picture in the object: a map that sees nothing
 
     @property
     def chance(self) -> float:
@@ -227,21 +192,19 @@ class Pointing:
         with np.errstate(invalid="ignore"):
             return 100 * np.bincount(self.image, self.hit, minlength=images) / words
 
-    def measures(self, *, resamples: int = 1000, seed: int = 0) -> dict[str, tuple[float, float, float]]:
+    def measures(self) -> dict[str, Interval]:
         """Return "accuracy" and "mass", each with a 95 % interval. Images are resampled with all their words."""
         _, group = np.unique(self.image, return_inverse=True)
         counts, intervals = np.bincount(group), {}
         for name, values in (("accuracy", self.hit.astype(float)), ("mass", self.mass)):
             sums = np.bincount(group, values)
             mean = lambda drawn, sums=sums: sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)  # noqa: E731
-            intervals[name] = tuple(bootstrap(float(values.mean()), mean, len(sums), draws=resamples, seed=seed))
+            intervals[name] = bootstrap(float(values.mean()), mean, len(sums), draws=1000)
         return intervals
 
 
 @torch.no_grad()
-def pointing(
-    model: Any, data: CaptionSet, *, captions_per_image: int | None = 1, objects: "BoxedObjects | None" = None
-) -> Pointing:
+def pointing(model: Any, data: CaptionSet, *, captions_per_image: int | None = 1) -> Pointing:
     """Measure how well the maps of words point at what the words mean.
 
     A map is enlarged bilinearly to the size of the mask (`interpolate` with align_corners=False). Its peak is the first
@@ -249,42 +212,35 @@ def pointing(
 
     Args:
         model: a dual encoder or a Run of one.
-        data: a set with a world, or photographs.
+        data: a set with a world.
         captions_per_image: how many captions of each image; None takes all.
-        objects: the boxes of the objects in photographs.
 
     Raises:
         ItmlabError: there are no masks, or no word means a visible object.
     """
-    objects = data.world if objects is None else objects
-    if objects is None:
-        remedy = "use the data set scenes, or give objects=BoxedObjects(data, instances)"
-        raise ItmlabError("pointing needs masks of the objects", where=data.name, remedy=remedy)
+    if data.world is None:
+        raise ItmlabError("pointing needs masks of the objects", where=data.name, remedy="use the data set scenes")
     model = dual_encoder_of(model)
     captions = [caption for numbers in data.captions_of_image for caption in numbers[:captions_per_image].tolist()]
-    entries: list[tuple[bool, float, float, int, bool]] = []
+    entries: list[tuple[bool, float, float, int]] = []
     with evaluating(model):
         for start in range(0, len(captions), BATCH_SIZE):
-            entries += _measured(model, data, captions[start : start + BATCH_SIZE], objects)
+            entries += _measured(model, data, captions[start : start + BATCH_SIZE])
     if not entries:
         raise ItmlabError("no word of these captions means a visible object", where=data.name)
     return Pointing(*(np.array(column) for column in zip(*entries, strict=True)))
 
 
-def _measured(
-    model: DualEncoder, data: CaptionSet, captions: list[int], objects: Any
-) -> Iterator[tuple[bool, float, float, int, bool]]:
-    images = data.image_of_caption[captions].tolist()
-    image_numbers = sorted(set(images))
-    pixels = on_device(model, model.prepare_images([data.images[image] for image in image_numbers]))
-    patches = dict(zip(image_numbers, model.encode_images(pixels).local, strict=True))
+def _measured(model: DualEncoder, data: CaptionSet, captions: list[int]) -> Iterator[tuple[bool, float, float, int]]:
+    images, rows = data.image_of_caption[captions].unique(return_inverse=True)
+    pixels = on_device(model, model.prepare_images([data.images[image] for image in images.tolist()]))
+    patches = model.encode_images(pixels).local
     tokens = model.prepare_captions([data.captions[caption] for caption in captions])
     features = model.encode_captions(on_device(model, tokens)).local
-    for row, (caption, image) in enumerate(zip(captions, images, strict=True)):
-        for pieces, mask in _visible_words(model, data, caption, objects):
-            weights = patch_similarity(patches[image], features[row, pieces].mean(dim=0), model.patch_grid)
-            middle = bool(mask[mask.shape[0] // 2, mask.shape[1] // 2])
-            yield *_measure(enlarge(weights, *mask.shape), mask), image, middle
+    for caption, row, words in zip(captions, rows.tolist(), features, strict=True):
+        for pieces, mask in _visible_words(model, data, caption):
+            weights = patch_similarity(patches[row], words[pieces].mean(dim=0), model.patch_grid)
+            yield *_measure(enlarge(weights, *mask.shape), mask), int(images[row])
 
 
 def _measure(weights: Float[ndarray, "height width"], mask: Bool[ndarray, "height width"]) -> tuple[bool, float, float]:
@@ -331,68 +287,23 @@ def word_masks(model: Any, data: CaptionSet, caption: int) -> list[Bool[ndarray,
 
     Without a world all are None.
     """
-    model, text = dual_encoder_of(model), data.captions[caption]
-    words = spoken_words(model, text)
+    model = dual_encoder_of(model)
+    words = spoken_words(model, data.captions[caption])
     if data.world is None:
         return [None] * len(words)
-    meant = {piece: mask for pieces, mask in _visible_words(model, data, caption, data.world) for piece in pieces}
+    meant = {piece: mask for pieces, mask in _visible_words(model, data, caption) for piece in pieces}
     return [meant.get(pieces[0]) for _, pieces in words]
 
 
 def _visible_words(
-    model: DualEncoder, data: CaptionSet, caption: int, objects: Any
+    model: DualEncoder, data: CaptionSet, caption: int
 ) -> Iterator[tuple[list[int], Bool[ndarray, "height width"]]]:
     """Yield the pieces and the pixels of each token that means something visible in its own picture."""
-    masks = np.asarray(objects.masks(int(data.image_of_caption[caption])))
+    masks = np.asarray(data.world.masks(int(data.image_of_caption[caption])))
     for token, pieces in enumerate(token_pieces(model, data.captions[caption])):
-        meant = objects.object_of_word(caption, token)
+        meant = data.world.object_of_word(caption, token)
         if meant and pieces and masks[meant].any():
             yield pieces, masks[meant].any(axis=0)
-
-
-PEOPLE = word_set("baby boy child girl guy kid lady man people person player rider woman")  # COCO says "person"
-
-
-class BoxedObjects:
-    """The objects of photographs by their boxes, from a file in the format of COCO's `instances`.
-
-    A word means every object of its picture whose category is named by the word's lemma, or is "person" for words such
-    as "man" and "girl". Categories of two words (traffic light) are left out.
-
-    Raises:
-        ItmlabError: the file has another format.
-    """
-
-    def __init__(self, data: CaptionSet, instances: str | Path):
-        self._data, content = data, read_json(Path(instances))
-        self._found: dict[str, list[tuple[str, list[int]]]] = {}
-        try:
-            names = {entry["id"]: entry["name"] for entry in content["categories"]}
-            self._sizes = {str(entry["id"]): (entry["height"], entry["width"]) for entry in content["images"]}
-            for entry in content["annotations"]:
-                left, top, width, height = entry["bbox"]
-                box = [max(round(side), 0) for side in (left, top, left + width, top + height)]
-                self._found.setdefault(str(entry["image_id"]), []).append((names[entry["category_id"]], box))
-        except (KeyError, TypeError, ValueError) as error:
-            message = f"not COCO's boxes of objects ({type(error).__name__}: {error})"
-            raise ItmlabError(
-                message, where=str(instances), remedy="give instances_val2017.json or one like it"
-            ) from None
-
-    def masks(self, image: int) -> Bool[ndarray, "object height width"]:
-        """The pixels in the box of each object."""
-        boxes = self._found.get(self._data.image_ids[image], [])
-        masks = np.zeros((len(boxes), *self._sizes.get(self._data.image_ids[image], (0, 0))), dtype=bool)
-        for mask, (_, (left, top, right, bottom)) in zip(masks, boxes, strict=True):
-            mask[top:bottom, left:right] = True
-        return masks
-
-    def object_of_word(self, caption: int, token: int) -> list[int]:
-        """The objects that a token of a caption means."""
-        word = noun_lemma(tokenise(self._data.captions[caption])[token].lower())
-        category = "person" if word in PEOPLE else word
-        boxes = self._found.get(self._data.image_ids[int(self._data.image_of_caption[caption])], [])
-        return [number for number, (name, _) in enumerate(boxes) if name == category]
 
 
 Measure = Literal["similarity", "gradient"]
@@ -401,17 +312,18 @@ Measure = Literal["similarity", "gradient"]
 def caption_maps(
     runs: Mapping[str, Any], data: CaptionSet, caption: int, *, measure: Measure = "similarity", named: bool = False
 ) -> tuple[dict[str, list[AttentionMap]], list[Bool[ndarray, "height width"] | None]]:
-    """For each Run or model the maps of the caption's words, and for each word the mask of what it means, or None.
+    """Return each model's maps of a caption's words, and for each word the mask of what it means, or None.
 
-    `measure` is the similarity of word and patch or the gradient's relevance; `named` keeps only the words that mean
-    something visible, which takes the world of `scenes`.
+    Args:
+        runs: Runs or models by name.
+        data: the set.
+        caption: the number of the caption.
+        measure: the similarity of word and patch, or the gradient's relevance.
+        named: keep only the words that mean something visible, which takes a world.
     """
     picture, text = data.images[int(data.image_of_caption[caption])], data.captions[caption]
-    maps = {name: word_maps(run, picture, text) for name, run in runs.items()}
-    words = [entry.word.casefold() for entry in next(iter(maps.values()))]
-    if measure == "gradient":
-        which = [{"word": word, "occurrence": words[:number].count(word)} for number, word in enumerate(words)]
-        maps = {name: [relevance(run, picture, text, **options) for options in which] for name, run in runs.items()}
+    mapped = word_maps if measure == "similarity" else relevance
+    maps = {name: mapped(run, picture, text) for name, run in runs.items()}
     outlines = word_masks(next(iter(runs.values())), data, caption)
-    keep = [number for number in range(len(words)) if not named or outlines[number] is not None]
+    keep = [number for number, mask in enumerate(outlines) if not named or mask is not None]
     return {name: [row[number] for number in keep] for name, row in maps.items()}, [outlines[n] for n in keep]

@@ -19,12 +19,11 @@ from torch import Tensor
 from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError
 from itmlab.metrics.statistics import share
-from itmlab.models.encoded import evaluating
 from itmlab.samplers import FalseNegativeEliminating, Sampler, Statistics, posterior, sampling_weights
 from itmlab.samplers.fne import trusted_pairs
 from itmlab.train.scores import similarity
 
-from .scoring import Direction, model_of
+from .scoring import Direction, model_of, require_truth
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ class Study:
 
 @dataclass(frozen=True)
 class Curves:
-    """Densities, posterior and weight as functions of similarity. Pairs of numbers are (match, mismatch)."""
+    """Densities, posterior and weight as functions of similarity."""
 
     similarity: Float[ndarray, "point"]
     match: Float[ndarray, "point"]
@@ -70,8 +69,6 @@ class Curves:
     monotone: Float[ndarray, "point"]
     weight: Float[ndarray, "point"]
     threshold: float
-    means: tuple[float, float]
-    stds: tuple[float, float]
     positive_score: float
 
 
@@ -118,9 +115,7 @@ def study(
     Raises:
         ItmlabError: no pair is the best of its row and column.
     """
-    model = model_of(run)
-    with evaluating(model):
-        scores = similarity(model, data)
+    scores = similarity(model_of(run), data)
     generator = torch.Generator().manual_seed(seed)
     sampler = FalseNegativeEliminating(negatives=statistics, minimum_positives=1)
     order = torch.randperm(len(data), generator=generator)
@@ -128,18 +123,14 @@ def study(
     caption_of = torch.stack(chosen)
     matched, mismatched = [], []
     for images in order.split(batch_size):
-        block = scores[images][:, caption_of[images]]
-        same = torch.eye(len(images), dtype=torch.bool)
+        block, same = scores[images][:, caption_of[images]], torch.eye(len(images), dtype=torch.bool)
         sampler.observe(block, same)
         trusted, own, of_sides = trusted_pairs(block, same)  # of pairs that are the best of row and column
         matched.append(own[trusted])
         mismatched.append(of_sides[:, trusted].flatten() if statistics == "hardest" else block[~same])
     if not sampler.ready:
-        raise ItmlabError(
-            "no pair is the best of its row and column, so nothing is known of how positives score",
-            where=data.name,
-            remedy="take a trained model, more images, or smaller batches",
-        )
+        message = "no pair is the best of its row and column, so nothing is known of how positives score"
+        raise ItmlabError(message, where=data.name, remedy="take a trained model, more images, or smaller batches")
     truth = None if data.world is None else data.world.truth(None, None)
     samples = (torch.cat(values).numpy() for values in (matched, mismatched))
     return Study(data, scores, data.positives, truth, sampler, *samples)
@@ -151,11 +142,9 @@ def curves(
     *,
     prior: float = 1e-4,
     threshold: float = 0.01,
-    sharpness: float = 0.5,
-    margin: float = 0.2,
-    preset: str = "paper",
     span: tuple[float, float] = (-0.2, 1.0),
     points: int = 480,
+    **weighting: Any,
 ) -> Curves:
     """Return Eqs. 5, 9 and 13 over a span of similarities, for an anchor whose positive scores `positive_score`.
 
@@ -164,26 +153,21 @@ def curves(
         positive_score: s⁺ of the anchor.
         prior: p.
         threshold: λ.
-        sharpness: a.
-        margin: the distance below s⁺ from which a negative is easy.
-        preset: "paper" or "released".
         span: the similarities shown.
         points: the number of similarities.
+        weighting: sharpness, margin and preset, as in `samplers.sampling_weights`.
 
     >>> shown = curves(Statistics(0.7, 0.08, 0.4, 0.1), 0.72, points=3, span=(0.0, 1.0))
     >>> shown.similarity.tolist(), (shown.mismatch > shown.match).tolist()
     ([0.0, 0.5, 1.0], [True, True, False])
     """
     grid = torch.linspace(*span, points, dtype=torch.float64)
-    raw, monotone = (posterior(grid, statistics, prior=prior, monotone=flag) for flag in (False, True))
-    settings = {"prior": prior, "threshold": threshold, "sharpness": sharpness, "margin": margin, "preset": preset}
-    positive = torch.tensor([positive_score], dtype=torch.float64)
-    weight = sampling_weights(grid[None], positive, statistics, **settings)[0]
-    means = (statistics.positive_mean, statistics.negative_mean)
-    stds = (statistics.positive_std, statistics.negative_std)
-    match, mismatch = (_normal(grid.numpy(), *pair) for pair in zip(means, stds, strict=True))
-    shown = (grid.numpy(), match, mismatch, raw.numpy(), monotone.numpy(), weight.numpy())
-    return Curves(*shown, threshold, means, stds, positive_score)
+    raw, monotone = (posterior(grid, statistics, prior=prior, monotone=flag).numpy() for flag in (False, True))
+    positive, settings = torch.tensor([positive_score]).double(), {"prior": prior, "threshold": threshold, **weighting}
+    weight = sampling_weights(grid[None], positive, statistics, **settings)[0].numpy()
+    match = _normal(grid.numpy(), statistics.positive_mean, statistics.positive_std)
+    mismatch = _normal(grid.numpy(), statistics.negative_mean, statistics.negative_std)
+    return Curves(grid.numpy(), match, mismatch, raw, monotone, weight, threshold, positive_score)
 
 
 def _normal(x: Float[ndarray, "point"], mean: float, std: float) -> Float[ndarray, "point"]:
@@ -198,43 +182,41 @@ def judge(
     *,
     prior: float = 1e-4,
     threshold: float = 0.01,
-    sharpness: float = 0.5,
-    margin: float = 0.2,
-    preset: str = "paper",
     draws: int = 12,
     seed: int = 0,
+    **weighting: Any,
 ) -> Judgement:
     """Return what FNE would do with one anchor over the whole split, and `draws` of its draws.
 
-    s⁺ is the score of the anchor's first annotated partner. The other arguments are those of `curves`.
+    s⁺ is the score of the anchor's first annotated partner.
 
     Args:
         study: what `study` returned.
         anchor: the number of the anchor.
         direction: whether the anchor is an image or a caption.
+        prior: p.
+        threshold: λ.
         draws: how many negatives to draw.
         seed: of the draws.
+        weighting: sharpness, margin and preset, as in `samplers.sampling_weights`.
     """
     by_anchor = (lambda matrix: matrix[anchor]) if direction == "image" else (lambda matrix: matrix[:, anchor])
     scores, positives = by_anchor(study.scores), by_anchor(study.positives)
-    positive_score = scores[positives][:1]
-    settings = {"prior": prior, "threshold": threshold, "sharpness": sharpness, "margin": margin, "preset": preset}
+    positive_score, settings = scores[positives][:1], {"prior": prior, "threshold": threshold, **weighting}
     sampler = FalseNegativeEliminating(minimum_positives=1, **settings)
     sampler.load_state_dict(study.sampler.state_dict())
-    generator = torch.Generator().manual_seed(seed)
-    rows = (draws, len(scores))
+    generator, rows = torch.Generator().manual_seed(seed), (draws, len(scores))
     taken = sampler(scores.expand(rows), positives.expand(rows), positive_score.expand(draws), generator=generator)
     negatives = torch.nonzero(~positives).squeeze(1)
     order = negatives[torch.argsort(scores[negatives], descending=True, stable=True)]
     weights = sampling_weights(scores[None], positive_score, sampler.statistics, **settings)[0]
-    drawn = torch.bincount(taken[taken >= 0], minlength=len(scores))
     return Judgement(
         index=order.numpy(),
         score=scores[order].numpy(),
         posterior=posterior(scores[order], sampler.statistics, prior=prior).numpy(),
         weight=weights[order].numpy(),
         truth_label=None if study.truth is None else by_anchor(study.truth)[order].numpy(),
-        drawn=drawn[order].numpy(),
+        drawn=torch.bincount(taken[taken >= 0], minlength=len(scores))[order].numpy(),
         positive_score=float(positive_score),
     )
 
@@ -261,8 +243,7 @@ def negatives_taken(
     Raises:
         ItmlabError: the data have no world, the batch size does not fit, or no chosen negative is decided.
     """
-    if study.truth is None:
-        raise ItmlabError("no world knows what is true here", where=study.data.name, remedy="use the data set scenes")
+    require_truth(study.truth, study.data)
     images, captions = study.scores.shape
     if batch_size is not None and not 2 <= batch_size <= images:
         message, remedy = f"batch_size={batch_size}", f"give 2 to {images}, or None for all captions"
@@ -323,14 +304,12 @@ def posterior_quality(study: Study, *, prior: float = 1e-4, bins: int = 15) -> d
     """
     from sklearn.metrics import average_precision_score, roc_auc_score
 
-    if study.truth is None:
-        raise ItmlabError("no world knows what is true here", where=study.data.name, remedy="use the data set scenes")
+    require_truth(study.truth, study.data)
     pairs, truth = study.unannotated()
     true, scores = truth.numpy(), study.scores[tuple(pairs.T)].double()
     if not 0 < true.sum() < len(true):
-        raise ItmlabError(
-            "all pairs that are not annotated are alike", where=study.data.name, remedy="take more images"
-        )
+        message = "all pairs that are not annotated are alike"
+        raise ItmlabError(message, where=study.data.name, remedy="take more images")
     predictions = {"posterior": posterior(scores, study.sampler.statistics, prior=prior), "similarity": scores}
     quality = {}
     for name, values in predictions.items():

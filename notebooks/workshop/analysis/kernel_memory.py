@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int8, Int64
 from torch import Tensor
@@ -21,7 +20,7 @@ from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError
 from itmlab.models.encoded import evaluating
 from itmlab.models.pairs import looked_at
-from itmlab.synthesis.synhnc import REGULARISATION, Association, Weights, associate, kmeans, recall, squared_distances
+from itmlab.synthesis.synhnc import REGULARISATION, Weights, associate, kmeans, recall, squared_distances
 from itmlab.train.scores import embed_captions, embed_images
 
 from .embeddings import features_apart
@@ -127,8 +126,7 @@ def synthesis_batch(
         ItmlabError: the model has no such features, or there are fewer than two pictures.
     """
     model = features_apart(run)
-    inputs = looked_at(model, data)
-    generator = torch.Generator().manual_seed(seed)
+    inputs, generator = looked_at(model, data), torch.Generator().manual_seed(seed)
     images = torch.randperm(len(data), generator=generator)[:pairs]
     if len(images) < 2:
         raise ItmlabError(f"{len(images)} pictures have no negatives among them", where=data.name)
@@ -159,14 +157,13 @@ def read_out(
 
     The clusters depend on `clusters` and `seed` only. The other arguments are those of `SynHNC`.
     """
-    query, candidates, row = batch.anchors[anchor : anchor + 1], batch.candidates, slice(anchor, anchor + 1)
-    squared = squared_distances(candidates, candidates)
+    row, candidates = slice(anchor, anchor + 1), batch.candidates
+    query, squared = batch.anchors[row], squared_distances(candidates, candidates)
     generator = torch.Generator().manual_seed(seed)
     membership = kmeans(squared, ~batch.positives[row], clusters, generator=generator)
     settings = {"clusters": clusters, "sigma": sigma, "weights": weights, "regularisation": regularisation}
-    association: Association = associate(squared_distances(query, candidates), squared, membership, **settings)
+    association = associate(squared_distances(query, candidates), squared, membership, **settings)
     points = recall(candidates, membership, association.coefficients, clusters=clusters)[0]
-    hardness = torch.cosine_similarity(points, query, dim=1)
     empty = torch.bincount(membership[0] + 1, minlength=clusters + 1)[1:] == 0
     place, points_place = _sky(query[0], candidates, points)
     return ReadOut(
@@ -176,7 +173,7 @@ def read_out(
         kernel=association.kernel[0],
         coefficients=association.coefficients[0],
         points=points,
-        hardness=hardness.masked_fill(empty, torch.nan),
+        hardness=torch.cosine_similarity(points, query, dim=1).masked_fill(empty, torch.nan),
         place=place,
         points_place=points_place.masked_fill(empty[:, None], torch.nan),
     )
@@ -225,13 +222,13 @@ class Attribution:
 
 def attribution(batch: SynthesisBatch, read_out: ReadOut, *, first: int = 6, prototypes: int = 3) -> list[Attribution]:
     """Return the `first` hardest synthetic negatives of an anchor, each with its heaviest prototypes."""
-    hardness = np.nan_to_num(read_out.hardness.numpy(), nan=-2.0)
-    order = [int(cluster) for cluster in np.argsort(-hardness, kind="stable") if hardness[cluster] > -2]
+    order = read_out.hardness.argsort(descending=True, stable=True)
+    order = order[~read_out.hardness[order].isnan()]
     rows = []
-    for cluster in order[:first]:
+    for cluster in order[:first].tolist():
         heaviest = read_out.prototypes(cluster)[:prototypes]
         heaviest = heaviest[(read_out.kernel[heaviest] >= LEAST) | (heaviest == heaviest[0])]
         truth_labels = None if batch.truth is None else batch.truth[read_out.anchor, heaviest].tolist()
-        weights = read_out.kernel[heaviest].tolist()
-        rows.append(Attribution(cluster, float(hardness[cluster]), heaviest.tolist(), weights, truth_labels))
+        weights, hardness = read_out.kernel[heaviest].tolist(), float(read_out.hardness[cluster])
+        rows.append(Attribution(cluster, hardness, heaviest.tolist(), weights, truth_labels))
     return rows

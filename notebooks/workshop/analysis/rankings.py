@@ -9,7 +9,6 @@ References:
 """
 
 import contextlib
-import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -26,9 +25,9 @@ from itmlab.metrics import Cider, SemanticRanking, Spice, ncs_of_each, semantic_
 from itmlab.metrics.statistics import Interval, bootstrap
 from itmlab.models.encoded import evaluating
 from itmlab.models.pairs import looked_at
-from itmlab.train.scores import embed_captions, embed_images, similarity
+from itmlab.train.scores import compared, side_of, similarity
 
-from .scoring import model_of
+from .scoring import model_of, require_truth
 
 # What a model retrieves for one query, and how good that is by each measure: the ranked results of SAM's Figure 1.
 
@@ -73,20 +72,10 @@ def rank(
         truth: what the world says of each.
         relevant: how many candidates of largest φ SR counts; by default as many as are annotated, or k.
 
-    Raises:
-        ItmlabError: a score is NaN, or the lengths differ.
-
     >>> ranking = rank(torch.tensor([0.1, 0.9, 0.5]), torch.tensor([2.0, 1.0, 4.0]), k=2)
     >>> ranking.index.tolist(), {name: round(value) for name, value in ranking.measures.items()}
     ([1, 2], {'SR@2': 50, 'NCS@2': 83})
     """
-    if scores.ndim != 1 or relevance.shape != scores.shape:
-        raise ItmlabError(
-            f"a query's scores and relevance have shapes {tuple(scores.shape)}, {tuple(relevance.shape)}",
-            remedy="one number a candidate, both in the same order",
-        )
-    if scores.isnan().any():
-        raise ItmlabError("a score is not a number (NaN), so nothing can be ranked")
     index = scores.sort(descending=True, stable=True).indices[:k]
     row, phi, measures = scores[None], relevance[None], {}
     annotated = 0 if positives is None else int(positives.sum())
@@ -141,7 +130,7 @@ class Retrievals:
     positives: Bool[Tensor, "image caption"]
     truth: Int8[Tensor, "image caption"] | None
     fitted: Mapping[str, Any]
-    _pictures: dict[str, Tensor] = field(default_factory=dict)
+    _pictures: dict[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"Retrievals({self.data.name}: {', '.join(self.similarity)}; by {', '.join(self.relevance)})"
@@ -161,19 +150,6 @@ class Retrievals:
     def of_picture(self, model: str, image: int, **options: Any) -> Ranking:
         """Return the captions that a model ranks first for a picture. Options are those of `of_sentence`."""
         return self.side("i2t").rank(model, image, **options)
-
-    def won(self, model: str, other: str, direction: Direction, *, k: int = 5) -> Int64[Tensor, "query"]:
-        """Return the queries that one model answers and another does not.
-
-        The first result of `model` is annotated, and none of those is among the first `k` of `other`.
-        """
-        side = self.side(direction)
-        annotated, most = side.positives.float(), int(side.positives.sum(1).max())
-        first, among = (
-            semantic_recall_of_each(side.similarity[name], annotated, depth, relevant=most, sense="any") > 0
-            for name, depth in ((model, 1), (other, k))
-        )
-        return (first & ~among).nonzero().squeeze(1)
 
     def of_sentence(
         self, model: str, sentence: str, *, k: int = 5, by: str = "CIDEr", relevant: int | None = None
@@ -200,39 +176,28 @@ class Retrievals:
         return rank(self._scores(model, sentence), relevance, k=k, truth=truth, relevant=relevant)
 
     def _scores(self, name: str, sentence: str) -> Float[Tensor, "image"]:
-        model, data = model_of(self.models[name]), self.data
+        model = model_of(self.models[name])
         with evaluating(model):
-            if not model.encodes_apart or model.compares_parts:  # it scores pairs only together
-                pictures = {"images": data.images, "image_ids": data.image_ids, "regions": data.regions}
-                query = {"captions": [sentence], "caption_ids": ["query"], "image_of_caption": torch.zeros(1)}
-                return similarity(model, CaptionSet(name=data.name, splits={}, **pictures, **query))[:, 0]
             if name not in self._pictures:
-                self._pictures[name] = embed_images(model, looked_at(model, data))
-            return model.similarity(self._pictures[name], embed_captions(model, [sentence]))[:, 0]
+                self._pictures[name] = side_of(model, looked_at(model, self.data), "images")
+            return compared(model, self._pictures[name], side_of(model, [sentence], "captions"))[:, 0]
 
 
-def retrievals(
-    runs: Mapping[str, Any], data: CaptionSet, *, by: Sequence[str] = ("CIDEr", "SPICE"), **options: Any
-) -> Retrievals:
+def retrievals(runs: Mapping[str, Any], data: CaptionSet, *, by: Sequence[str] = ("CIDEr", "SPICE")) -> Retrievals:
     """Score every pair of a split by several models and by each φ; a world judges every pair.
 
     Args:
         runs: Runs or models by name.
         data: the split.
-        by: "CIDEr", "SPICE" or both. Further options are those of `metrics.Spice`.
+        by: "CIDEr", "SPICE" or both.
 
     Raises:
         ItmlabError: an unknown φ, or an image without captions.
     """
-    known = {"CIDEr": Cider, "SPICE": functools.partial(Spice, **options)}
-    unknown = [name for name in by if name not in known]
-    if unknown:
+    known = {"CIDEr": Cider, "SPICE": Spice}
+    if unknown := [name for name in by if name not in known]:
         raise ItmlabError(f"there is no relevance {unknown[0]!r}", remedy=f"choose from {', '.join(known)}")
-    scores = {}
-    for name, run in runs.items():
-        model = model_of(run)
-        with evaluating(model):
-            scores[name] = similarity(model, data)
+    scores = {name: similarity(model_of(run), data) for name, run in runs.items()}
     references = data.captions_of()
     fitted = {name: known[name](references) for name in by}
     relevance = {name: phi.matrix(data.captions).T.float() for name, phi in fitted.items()}
@@ -347,9 +312,7 @@ def truth_among_relevant(
     Raises:
         ItmlabError: the data have no world.
     """
-    if retrieved.truth is None:
-        where = retrieved.data.name
-        raise ItmlabError("no world knows what is true here", where=where, remedy="use the data set scenes")
+    require_truth(retrieved.truth, retrieved.data)
     shares: dict[str, dict[str, ndarray]] = {}
     most: dict[str, ndarray] = {}
     for direction in ("t2i", "i2t"):

@@ -1,19 +1,18 @@
 """How well sentences match pictures, by any model."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, Literal
 
 import torch
-from jaxtyping import Float, Int64
+from jaxtyping import Float
 from torch import Tensor
 
 from itmlab.data.captionset import CaptionSet
+from itmlab.errors import ItmlabError
 from itmlab.models.encoded import evaluating
-from itmlab.models.pairs import looked_at, on_device, pieces_read
-from itmlab.synthesis.negative import Readable
+from itmlab.models.pairs import looked_at
 from itmlab.synthesis.tags import cross_encoder_score
-from itmlab.train.scores import embed_captions, embed_images
+from itmlab.train.scores import compared, side_of
 
 Match = Callable[[Sequence[int], Sequence[str]], Float[Tensor, "sentence"]]  # image numbers and a sentence for each
 
@@ -25,16 +24,17 @@ def model_of(run: Any) -> Any:
     return getattr(run, "model", run)
 
 
-def readable_by(run: Any) -> Readable | None:
-    """Return what drops negatives that a model reads as their captions; None without a tokeniser."""
-    model = model_of(run)
-    return None if model is None or model.tokenizer is None else Readable(partial(pieces_read, model))
+def require_truth(truth: Any, data: CaptionSet) -> None:
+    """Refuse data of which no world knows what is true."""
+    if truth is None:
+        raise ItmlabError("this dataset has no ground truth", where=data.name, remedy='use itmlab.load("scenes")')
 
 
 def matching(run: Any, data: CaptionSet) -> Match:
     """Return a function that scores sentences on images of `data`, each given by its number.
 
-    The scores are logits of a cross-encoder, cosines, or what a model that compares parts returns.
+    The scores are logits of a cross-encoder, cosines, or what a model that compares parts returns. Every picture and
+    every sentence goes through the model once per call, however often it is asked for.
     """
     model = model_of(run)
     if not model.encodes_apart:
@@ -43,32 +43,21 @@ def matching(run: Any, data: CaptionSet) -> Match:
     def match(images: Sequence[int], sentences: Sequence[str]) -> Float[Tensor, "sentence"]:
         if not len(sentences):
             return torch.zeros(0)
-        # Every picture and every sentence goes through the model once, however often it is asked for.
-        different, image_of = torch.tensor(images).unique(return_inverse=True)
-        shown = looked_at(model, data)
-        inputs = [shown[image] for image in different.tolist()]
+        numbers, rows = torch.tensor(images).unique(return_inverse=True)
+        column_of = {sentence: column for column, sentence in enumerate(dict.fromkeys(sentences))}
+        source, columns = looked_at(model, data), torch.tensor([column_of[sentence] for sentence in sentences])
         with evaluating(model):
-            if model.compares_parts:
-                return _by_parts(model, inputs, image_of, sentences)
-            place = {sentence: at for at, sentence in enumerate(dict.fromkeys(sentences))}
-            features = embed_captions(model, list(place))[torch.tensor([place[sentence] for sentence in sentences])]
-            return (embed_images(model, inputs)[image_of] * features).sum(dim=1)
+            pictures = side_of(model, [source[number] for number in numbers.tolist()], "images")
+            captions = side_of(model, list(column_of), "captions")
+            if not model.compares_parts:
+                return (pictures[rows] * captions[columns]).sum(dim=1)
+            scores = torch.zeros(len(sentences))
+            for row in range(len(numbers)):  # one image at a time with its own sentences: parts need much memory
+                mine = rows == row
+                scores[mine] = compared(model, pictures.take(torch.tensor([row])), captions.take(columns[mine]))[0]
+            return scores
 
     return match
-
-
-def _by_parts(
-    model: Any, inputs: Sequence[Any], image_of: Int64[Tensor, "sentence"], sentences: Sequence[str]
-) -> Float[Tensor, "sentence"]:
-    """Return the scores of a model that compares parts, one image at a time with its sentences."""
-    scores = torch.zeros(len(sentences))
-    for image, input in enumerate(inputs):
-        places = (image_of == image).nonzero().squeeze(1)
-        tokens = model.prepare_captions([sentences[place] for place in places.tolist()])
-        picture = model.encode_images(on_device(model, model.prepare_images([input])))
-        captions = model.encode_captions(on_device(model, tokens))
-        scores[places] = model.similarity(picture, captions)[0].float().cpu()
-    return scores
 
 
 def as_score(run: Any, matched: Float[Tensor, "sentence"]) -> Float[Tensor, "sentence"]:

@@ -24,6 +24,7 @@ from itmlab.synthesis import SynHNC
 from itmlab.synthesis.synhnc import Association, Weights, associate, kmeans, recall, squared_distances
 
 from .kernel_memory import SynthesisBatch
+from .scoring import require_truth
 
 ROUNDING = 1e-4  # of a cosine: a narrow kernel recalls the hardest negative itself, which is no harder than it
 Parameter = Literal["sigma", "clusters"]
@@ -123,10 +124,9 @@ def true_prototypes(
     heaviest prototypes of all clusters. Undecided pairs do not count.
 
     Raises:
-        ItmlabError: the data have no world, or it decides nothing.
+        ItmlabError: the data have no world.
     """
-    if batch.truth is None:
-        raise ItmlabError("no world knows what is true here", where=batch.data.name, remedy="use the data set scenes")
+    require_truth(batch.truth, batch.data)
     membership = _clusters(batch, clusters, seed)
     association, points = _recalled(batch, membership, clusters=clusters, sigma=sigma, weights=weights)
     mine = membership[:, None] == torch.arange(clusters)[:, None]
@@ -139,14 +139,8 @@ def true_prototypes(
         "main part of the hardest synthetic": truth_labels.gather(1, cosines.max(dim=1, keepdim=True).indices),
         "main part of any synthetic": truth_labels,
     }
-    shares = {}
-    for kind, labels in kinds.items():
-        decided = labels[labels >= 0]
-        if not len(decided):
-            raise ItmlabError(f"the world decides nothing of the {kind}", where=batch.data.name)
-        of = share(decided == 1)
-        shares[kind] = of.percent, of.lower, of.upper
-    return shares
+    shares = {kind: share(labels[labels >= 0] == 1) for kind, labels in kinds.items()}
+    return {kind: (true.percent, true.lower, true.upper) for kind, true in shares.items()}
 
 
 def _clusters(batch: SynthesisBatch, clusters: int, seed: int) -> Int64[Tensor, "anchor candidate"]:
@@ -183,59 +177,9 @@ def _measured(
     ]
 
 
-# InfoCMR term by term: whose are the shares of its denominator, and with them the gradient.
+# The terms of InfoCMR: their shares of its denominator, and with them of the gradient.
 
 TERMS = ("match", "negatives of the batch", "synthetic negatives", "Gaussian noise")
-
-
-@dataclass(frozen=True, eq=False)
-class Terms:
-    """The terms of one anchor in Eq. 7, the largest first.
-
-    The gradient of the loss by a negative's score is its share over τ; by the match's score it is (share - 1) over τ.
-
-    Args:
-        score: the cosine.
-        share: the share of the denominator.
-        kind: one of `TERMS`.
-        index: the candidate, the cluster or the noise vector.
-        temperature: τ.
-    """
-
-    score: Float[ndarray, "term"]
-    share: Float[ndarray, "term"]
-    kind: list[str]
-    index: Int64[ndarray, "term"]
-    temperature: float
-
-
-def terms(
-    batch: SynthesisBatch,
-    anchor: int,
-    synthesis: SynHNC | None = None,
-    *,
-    temperature: float = 0.05,
-    noise: int = 128,
-    seed: int = 0,
-) -> Terms:
-    """Return all terms of one anchor's denominator."""
-    scores, kinds = _terms(batch, synthesis, noise, seed)
-    share = (scores[anchor] / temperature).softmax(0)
-    order = share.argsort(descending=True, stable=True)
-    order = order[scores[anchor][order].isfinite()]
-    starts = torch.tensor([int((kinds < kind).sum()) for kind in range(len(TERMS))])
-    index = torch.where(kinds[order] == 0, anchor, order - starts[kinds[order]])
-    names = [TERMS[kind] for kind in kinds[order].tolist()]
-    return Terms(scores[anchor][order].numpy(), share[order].numpy(), names, index.numpy(), temperature)
-
-
-def term_names(batch: SynthesisBatch, terms: Terms) -> list[str]:
-    """Return a name for each term: a caption, a picture's id, or the number of a cluster or noise vector."""
-    others = {"synthetic negatives": "synthetic, cluster", "Gaussian noise": "noise vector"}
-    return [
-        f"{others[kind]} {index + 1}" if kind in others else batch.candidate_name(index)
-        for kind, index in zip(terms.kind, terms.index.tolist(), strict=True)
-    ]
 
 
 def shares_by_temperature(
@@ -246,19 +190,10 @@ def shares_by_temperature(
     noise: int = 128,
     seed: int = 0,
 ) -> dict[str, Float[ndarray, "temperature"]]:
-    """Return the share of each of `TERMS` in the denominator, mean over anchors, in percent, at each temperature."""
-    scores, kinds = _terms(batch, synthesis, noise, seed)
-    rows = []
-    for temperature in temperatures:
-        share = 100 * (scores / temperature).softmax(1).mean(0)
-        rows.append([float(share[kinds == kind].sum()) for kind in range(len(TERMS))])
-    return dict(zip(TERMS, np.array(rows).T, strict=True))
+    """Return the share of each of `TERMS` in the denominator, mean over anchors, in percent, at each temperature.
 
-
-def _terms(
-    batch: SynthesisBatch, synthesis: SynHNC | None, noise: int, seed: int
-) -> tuple[Float[Tensor, "anchor term"], Int64[Tensor, "term"]]:
-    """Return all scores of each anchor (-∞ where there is none) and the kind of each column."""
+    The gradient of the loss by a negative's score is the negative's share over τ.
+    """
     synthetic, allowed, random = _synthesised(batch, synthesis, noise, seed)
     columns = [
         batch.positive_scores[:, None],
@@ -266,8 +201,12 @@ def _terms(
         synthetic.masked_fill(~allowed, -torch.inf),
         random,
     ]
-    kinds = [torch.full((column.shape[1],), kind) for kind, column in enumerate(columns)]
-    return torch.cat(columns, dim=1), torch.cat(kinds)
+    scores, sizes = torch.cat(columns, dim=1), [column.shape[1] for column in columns]
+    rows = []
+    for temperature in temperatures:
+        shares = 100 * (scores / temperature).softmax(1).mean(0)
+        rows.append([float(part.sum()) for part in shares.split(sizes)])
+    return dict(zip(TERMS, np.array(rows).T, strict=True))
 
 
 def _synthesised(

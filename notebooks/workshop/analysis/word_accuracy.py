@@ -21,13 +21,15 @@ from itmlab.metrics.statistics import Interval, Share, percentile_interval, shar
 from itmlab.models import CrossEncoder
 from itmlab.models.pairs import looked_at
 from itmlab.synthesis import Negative
+from itmlab.synthesis.tags import graphs_of
 from itmlab.text import SceneGraph, phrases
 from itmlab.text.alignment import Pieces, align, token_characters
 from itmlab.text.graph import tokenise
 from itmlab.text.tokens import plain_text
 
-from .accuracies import WordAccuracy, word_correction_accuracy, word_discrimination_accuracy
-from .negatives import graphs, truth_labels_of
+from .accuracies import WordAccuracy, word_accuracy
+from .negatives import truth_labels_of
+from .scoring import require_truth
 from .words import WordAnswers, cross_encoder_of, spelled, word_answers
 
 # Where a synthetic negative differs from its caption, in characters.
@@ -102,22 +104,17 @@ class WordStudy:
         return self.counted & (self.answers.input_ids != self.original)
 
     def discrimination(self, kind: str | None = None, *, threshold: float = 0.5) -> WordAccuracy:
-        """Return how often a word is judged correctly as kept or replaced: all words, or those of one kind."""
-        kept_probability = 1 - self.answers.mismatch
-        rows = self.answers.input_ids, self.original, self._counted(kind)
-        return word_discrimination_accuracy(kept_probability, *rows, threshold=threshold, images=self.images)
+        """Return how often a word is judged correctly as kept or replaced: all words, or those of one of `KINDS`."""
+        judged_kept = 1 - self.answers.mismatch >= threshold
+        return word_accuracy(judged_kept == ~self.replaced, self.replaced, self._counted(kind), self.images)
 
     def correction(self, kind: str | None = None) -> WordAccuracy:
         """Return how often the model would write the caption's own piece: of all words, or of those of one kind."""
-        rows = self.answers.input_ids, self.original, self._counted(kind)
-        return word_correction_accuracy(self.answers.written, *rows, images=self.images)
+        correct = self.answers.written == self.original
+        return word_accuracy(correct, self.replaced, self._counted(kind), self.images)
 
     def _counted(self, kind: str | None) -> Bool[Tensor, "row piece"]:
-        if kind is None:
-            return self.counted
-        if kind not in KINDS:
-            raise ItmlabError(f"no kind of phrase {kind!r}", remedy=f"the kinds are {', '.join(KINDS)}")
-        return self.counted & (self.kind == KINDS.index(kind))
+        return self.counted if kind is None else self.counted & (self.kind == KINDS.index(kind))
 
 
 def word_study(model: Any, data: CaptionSet, negatives: Sequence[Negative]) -> WordStudy:
@@ -135,23 +132,17 @@ def word_study(model: Any, data: CaptionSet, negatives: Sequence[Negative]) -> W
     cross_encoder = cross_encoder_of(model)
     usable = _usable(cross_encoder, data, negatives)
     if not usable:
-        raise ItmlabError(
-            f"none of {len(negatives)} negatives has its caption's words in the same positions",
-            where=data.name,
-            remedy="use a generator that replaces words, and number the negatives by image and caption",
-        )
-    chosen = [negative for negative, _ in usable]
-    captions = [negative.caption for negative in chosen]
+        message = f"none of {len(negatives)} negatives has its caption's words in the same positions"
+        raise ItmlabError(message, where=data.name, remedy="use a generator that replaces words")
+    chosen, captions = [negative for negative, _ in usable], [negative.caption for negative, _ in usable]
     image_of_row = torch.tensor([negative.image for negative in chosen])
     images, rows = image_of_row.unique(return_inverse=True)
     source = looked_at(cross_encoder, data)
     pictures = [source[image] for image in images.tolist()]
     answers = word_answers(cross_encoder, pictures, [negative.sentence for negative in chosen], rows.tolist())
-    parsed = graphs(data, captions)
-    texts = [data.captions[caption] for caption in captions]
+    parsed, texts = graphs_of(data, captions), [data.captions[caption] for caption in captions]
     pieces = align(cross_encoder.tokenizer, texts, parsed, cross_encoder.config.maximum_tokens)
-    length = answers.input_ids.shape[1]
-    kind, place = piece_kinds(pieces, parsed)[:, :length], torch.full(answers.input_ids.shape, -1)
+    kind, place = piece_kinds(pieces, parsed), torch.full(answers.input_ids.shape, -1)
     for row, (_, place_of_piece) in enumerate(usable):
         place[row, : len(place_of_piece)] = torch.tensor(place_of_piece)
     left_out = len(negatives) - len(chosen)
@@ -167,9 +158,6 @@ def _usable(
     """
     usable, encode = [], cross_encoder.tokenizer.backend_tokenizer.encode
     for negative in negatives:
-        if not 0 <= negative.caption < len(data.captions):
-            message = f"{negative.sentence[:60]!r} belongs to no caption of the data"
-            raise ItmlabError(message, remedy="number it: Negative.of")
         caption = data.captions[negative.caption]
         places = changed_places(negative, caption)
         if places is None:
@@ -219,24 +207,17 @@ def picture_worth(study: WordStudy, elsewhere: WordStudy, *, threshold: float = 
     Returns:
         "found" is the gain in balanced discrimination, "put right" and "left right" are the gains in the correction of
         replaced and of kept words. Intervals are a 95 % bootstrap over pictures.
-
-    Raises:
-        ItmlabError: the two studies are about different sentences.
     """
-    if study.replaced.shape != elsewhere.replaced.shape or not study.replaced.equal(elsewhere.replaced):
-        remedy = "ask about the same sentences: on_next_picture"
-        raise ItmlabError("the two studies are about different sentences", where="picture_worth", remedy=remedy)
     both, picture = (study, elsewhere), study.images.unique(return_inverse=True)[1]
+    pictures = int(picture.max()) + 1
+    drawn = torch.randint(pictures, (2000, pictures), generator=torch.Generator().manual_seed(0))
     judged = [asked.replaced == (asked.answers.mismatch > threshold) for asked in both]
     corrected = [asked.answers.written == asked.original for asked in both]
-    kept_words, pictures = study.counted & ~study.replaced, int(picture.max()) + 1
-    drawn = torch.randint(pictures, (2000, pictures), generator=torch.Generator().manual_seed(0))
+    kept_words = study.counted & ~study.replaced
 
     def gains(here_correct: Tensor, elsewhere_correct: Tensor, words: Tensor) -> Float[Tensor, "1+draw"]:
-        counts = torch.stack(
-            [(mask & words).sum(1) for mask in (here_correct, elsewhere_correct, torch.ones_like(words))], 1
-        )
-        sums = torch.zeros(pictures, 3).index_add(0, picture, counts.float())
+        counts = [(mask & words).sum(1) for mask in (here_correct, elsewhere_correct, torch.ones_like(words))]
+        sums = torch.zeros(pictures, 3).index_add(0, picture, torch.stack(counts, 1).float())
         sums = torch.cat([sums.sum(0)[None], sums[drawn].sum(1)])
         return 100 * (sums[:, 0] - sums[:, 1]) / sums[:, 2]
 
@@ -288,8 +269,7 @@ def word_truth(
     Raises:
         ItmlabError: the data have no world.
     """
-    if data.world is None:
-        raise ItmlabError("this dataset has no ground truth", where=data.name, remedy='use itmlab.load("scenes")')
+    require_truth(data.world, data)
     cross_encoder, images = cross_encoder_of(model), study.images.tolist()
     sentences = [negative.sentence for negative in study.negatives]
     captions = [data.captions[negative.caption] for negative in study.negatives]
@@ -298,18 +278,20 @@ def word_truth(
     for row, (negative, caption) in enumerate(zip(study.negatives, captions, strict=True)):
         places = changed_places(negative, caption) or []
         single_changes |= {(row, place): with_only(negative, places, place) for place in range(len(places))}
-    pairs = [*zip(images * len(SENTENCES), captions + sentences + corrected, strict=True)]
+    stages = dict(zip(SENTENCES, (captions, sentences, corrected), strict=True))
+    pairs = [pair for texts in stages.values() for pair in zip(images, texts, strict=True)]
     pairs += [(images[row], sentence) for (row, _), sentence in single_changes.items()]
     labels = truth_labels_of(data, pairs)
     of_stage = {
         stage: torch.tensor([labels[pair] for pair in zip(images, texts, strict=True)])
-        for stage, texts in zip(SENTENCES, (captions, sentences, corrected), strict=True)
+        for stage, texts in stages.items()
     }
-    after = of_stage["corrected"]
-    kinds = [negative.kind[0] if len(negative.kind) == 1 else "" for negative in study.negatives]
+    after, negatives = of_stage["corrected"], study.negatives
     chosen = {"all": after >= 0}
-    for kind in (kind for kind in KINDS if kind in kinds):
-        chosen[kind] = (after >= 0) & torch.tensor([other == kind for other in kinds])
+    for kind in KINDS:
+        alone = torch.tensor([negative.kind == (kind,) for negative in negatives])
+        if alone.any():
+            chosen[kind] = (after >= 0) & alone
     restored = [new.casefold() == old.casefold() for new, old in zip(corrected, captions, strict=True)]
     of_place = {place: labels[images[place[0]], sentence] for place, sentence in single_changes.items()}
     return WordTruth(

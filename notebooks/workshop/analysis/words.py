@@ -7,10 +7,9 @@ References:
     Fan et al. (2022), TAGS-DC, Sec. 2.4 and Figure 4.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -18,8 +17,6 @@ from PIL import Image
 from torch import Tensor
 
 from itmlab.data.captionset import CaptionSet
-from itmlab.data.faults import one_line
-from itmlab.data.pictures import read_image
 from itmlab.errors import ItmlabError
 from itmlab.losses.words import REPLACED
 from itmlab.models import CrossEncoder
@@ -59,6 +56,14 @@ class Word:
         return self.correction != self.text
 
 
+class Part(NamedTuple):
+    """A piece of a sentence, the probability that it does not fit (None: not read), and whether the model wrote it."""
+
+    text: str
+    mismatch: float | None = None
+    rewritten: bool = False
+
+
 @dataclass(frozen=True)
 class ExplainedSentence:
     """A sentence about a picture: its words in order, and each model's score s in [0, 1] (Eq. 3) by name.
@@ -72,36 +77,32 @@ class ExplainedSentence:
     words: tuple[Word, ...]
     scores: dict[str, float] = field(default_factory=dict)
 
-    def __str__(self) -> str:
-        """The scores, then one line for each word that would be rewritten or probably does not fit."""
-        scores = ", ".join(f"{name} {100 * score:.1f} %" for name, score in self.scores.items())
-        lines = [
-            f"  {one_line(word.text)}: {100 * word.mismatch:.0f} %"
-            + (f", rather {one_line(word.correction)}" if word.rewritten else "")
-            for word in self.words
-            if word.rewritten or word.mismatch > 0.5
-        ]
-        return "\n".join([f"“{one_line(self.sentence)}” {scores}".rstrip(), *lines])
-
     def corrected(self, above: float = 0.0) -> str:
         """Return the sentence with the words corrected whose mismatch is at least `above` (in the paper: all)."""
-        return "".join(text for text, _ in self.parts(above))
+        return "".join(part.text for part in self.parts(above))
 
-    def parts(self, above: float = 0.0) -> list[tuple[str, bool]]:
-        """Return the corrected sentence in parts, each with whether it was rewritten. Text between words never is."""
-        parts: list[tuple[str, bool]] = []
+    def parts(self, above: float = 0.0) -> list[Part]:
+        """Return the corrected sentence in parts. Text between words is never rewritten."""
+        parts: list[Part] = []
         position = 0
         for word in self.words:
             between, is_rewritten = self.sentence[position : word.start], word.rewritten and word.mismatch >= above
             if is_rewritten and word.joined and parts:
                 between = between.strip()
-            elif not between and parts and (is_rewritten or parts[-1][1]):
-                would_merge = parts[-1][0][-1:].isalnum() and word.correction[:1].isalnum()
+            elif not between and parts and (is_rewritten or parts[-1].rewritten):
+                would_merge = parts[-1].text[-1:].isalnum() and word.correction[:1].isalnum()
                 between = " " if would_merge else ""  # two words must not become one
-            parts += [(between, False), (word.correction if is_rewritten else word.text, is_rewritten)]
+            parts += [Part(between), Part(word.correction if is_rewritten else word.text, rewritten=is_rewritten)]
             position = word.end
-        parts.append((self.sentence[position:], False))
-        return [part for part in parts if part[0]]
+        return [part for part in [*parts, Part(self.sentence[position:])] if part.text]
+
+    def marked(self) -> list[Part]:
+        """Return the sentence in parts; words that the model read have their mismatch."""
+        parts, position = [], 0
+        for word in self.words:
+            parts += [Part(self.sentence[position : word.start]), Part(word.text, word.mismatch)]
+            position = word.end
+        return [part for part in [*parts, Part(self.sentence[position:])] if part.text]
 
 
 # What a cross-encoder answers for sentences about pictures: the heads for words, and the score.
@@ -142,7 +143,7 @@ def cross_encoder_of(model: Any) -> CrossEncoder:
 
 
 def word_answers(
-    model: CrossEncoder, images: Sequence[Any], sentences: Sequence[str], image_of: Sequence[int] | None = None
+    model: CrossEncoder, images: Sequence[Any], sentences: Sequence[str], image_of: Sequence[int]
 ) -> WordAnswers:
     """Ask a cross-encoder about sentences. The answer for one sentence does not depend on the others.
 
@@ -150,18 +151,16 @@ def word_answers(
         model: the cross-encoder.
         images: pictures or records of regions, whichever the model reads. Each is embedded once.
         sentences: the sentences; pieces behind the model's `maximum_tokens` are not read.
-        image_of: the number of each sentence's image; by default the sentence's own number.
+        image_of: the number of each sentence's image.
 
     Raises:
-        ItmlabError: there is no sentence, an image is missing, or images are not of the kind that the model reads.
+        ItmlabError: there is no sentence, or images are not of the kind that the model reads.
     """
-    rows = torch.arange(len(sentences)) if image_of is None else torch.as_tensor(image_of, dtype=torch.long)
-    if not len(sentences) or rows.shape != (len(sentences),) or int(rows.max()) >= len(images):
-        raise ItmlabError(
-            f"{len(sentences)} sentences on {len(images)} images", remedy="give one or more, each with its image"
-        )
+    if not len(sentences):
+        raise ItmlabError("there is no sentence to explain")
     if model.reads == "regions" and not all(hasattr(image, "features") for image in images):
         raise ItmlabError("this model looks at regions, not at pictures", remedy="give records of `data.regions`")
+    rows = torch.tensor(image_of)
     tokens = model.prepare_captions(sentences)
     ids, mask, word_mask = tokens["input_ids"], tokens["attention_mask"].bool(), tokens["word_mask"]
     mismatch, written = torch.zeros(ids.shape), torch.zeros_like(ids)
@@ -189,20 +188,19 @@ def explain_words(
     Args:
         model: a cross-encoder or a Run of one. Only a model trained with word discrimination and correction (TAGS-DC)
             has learnt to answer.
-        picture: a picture, its file, or a record of regions.
+        picture: a picture or a record of regions.
         sentences: words behind the model's `maximum_tokens` are not read.
         name: the name of the score; by default the recipe's.
 
     Raises:
         ItmlabError: a sentence has no words.
     """
-    picture = read_image(picture) if isinstance(picture, Path) else picture
     name = name or (model.recipe.name if hasattr(model, "recipe") else "model")
-    return explained(model, [picture], sentences, [0] * len(sentences), name=name)
+    return explained(model, [picture], sentences, [0] * len(sentences), name)
 
 
 def explained(
-    model: Any, pictures: Sequence[Any], sentences: Sequence[str], image_of: Sequence[int], *, name: str = "model"
+    model: Any, pictures: Sequence[Any], sentences: Sequence[str], image_of: Sequence[int], name: str = "model"
 ) -> list[ExplainedSentence]:
     """Explain sentences about several pictures: sentence s about picture `image_of[s]`. See `explain_words`."""
     cross_encoder = cross_encoder_of(model)
@@ -217,9 +215,10 @@ def spelled(
 ) -> list[ExplainedSentence]:
     """Turn answers for pieces into answers for the words of the sentences."""
     known, scores = Vocabulary(cross_encoder.tokenizer), answers.match.sigmoid().tolist()
-    words = (tuple(_words(cross_encoder, known, sentence, answers, row)) for row, sentence in enumerate(sentences))
-    rows = zip(sentences, words, scores, strict=True)
-    return [ExplainedSentence(sentence, of_sentence, {name: score}) for sentence, of_sentence, score in rows]
+    return [
+        ExplainedSentence(sentence, tuple(_words(cross_encoder, known, sentence, answers, row)), {name: scores[row]})
+        for row, sentence in enumerate(sentences)
+    ]
 
 
 def corrections(
@@ -229,12 +228,10 @@ def corrections(
 
     Only words whose mismatch is at least `above` are rewritten. Capital letters and punctuation are kept.
     """
-    cross_encoder = cross_encoder_of(model)
-    image_numbers, image_of = torch.as_tensor(images).unique(return_inverse=True)
-    source = looked_at(cross_encoder, data)
-    pictures = [source[image] for image in image_numbers.tolist()]
-    explanations = explained(cross_encoder, pictures, sentences, image_of.tolist())
-    return [explanation.corrected(above) for explanation in explanations]
+    numbers, image_of = torch.as_tensor(images).unique(return_inverse=True)
+    source = looked_at(cross_encoder_of(model), data)
+    pictures = [source[number] for number in numbers.tolist()]
+    return [sentence.corrected(above) for sentence in explained(model, pictures, sentences, image_of.tolist())]
 
 
 def _words(
@@ -263,27 +260,11 @@ def _words(
 
 
 @dataclass(frozen=True)
-class Part:
-    """A piece of a sentence without spaces in it.
-
-    Args:
-        blank: whether there is a space before it.
-        mismatch: the probability that the word does not fit; None for what the model did not read.
-        rewritten: whether the model wrote it.
-    """
-
-    text: str
-    blank: bool
-    mismatch: float | None = None
-    rewritten: bool = False
-
-
-@dataclass(frozen=True)
 class WordRow:
     """A sentence in parts, each model's score in [0, 1], and the truth label (1, 0, -1; None without a world)."""
 
     name: str
-    parts: tuple[Part, ...]
+    parts: Sequence[Part]
     scores: dict[str, float] = field(default_factory=dict)
     truth_label: int | None = None
 
@@ -293,7 +274,7 @@ class WordExample:
     """A picture and the rows of sentences about it."""
 
     picture: Image.Image
-    rows: tuple[WordRow, ...]
+    rows: Sequence[WordRow]
 
 
 def word_example(
@@ -315,56 +296,23 @@ def word_example(
         caption: the caption that the sentence was made from, if there is one.
         above: words are rewritten from this mismatch on.
     """
-    if not models:
-        raise ItmlabError("no model to explain words", remedy="give one or more by name")
-    *others, name = models
-    cross_encoder = cross_encoder_of(models[name])
-    matches = {other: matching(models[other], data) for other in others}
-
-    def explain(sentences: Sequence[str]) -> list[ExplainedSentence]:
-        images = [image] * len(sentences)
-        pictures = [looked_at(cross_encoder, data)[image]]
-        explanations = explained(cross_encoder, pictures, sentences, [0] * len(sentences), name=name)
-        scores = {other: as_score(models[other], match(images, sentences)).tolist() for other, match in matches.items()}
-        of_others = [{other: values[number] for other, values in scores.items()} for number in range(len(sentences))]
-        pairs = zip(explanations, of_others, strict=True)
-        return [replace(explanation, scores=before | explanation.scores) for explanation, before in pairs]
-
-    first = explain([sentence] if caption is None else [sentence, caption])
-    better = first[0].corrected(above)
-    last = explain([better])[0] if better.strip() else ExplainedSentence(better, ())
-    rows = [] if caption is None else [WordRow("caption", tuple(_plain([(caption, False)])), first[1].scores)]
-    rows += [
-        WordRow("sentence" if caption is None else "made wrong", tuple(coloured(first[0])), first[0].scores),
-        WordRow("corrected", tuple(_plain(first[0].parts(above))), last.scores),
+    cross_encoder = cross_encoder_of(list(models.values())[-1])
+    (explained_sentence,) = explain_words(cross_encoder, looked_at(cross_encoder, data)[image], [sentence])
+    better = explained_sentence.corrected(above)
+    rows = [] if caption is None else [("caption", caption, [Part(caption)])]
+    rows.append(("sentence" if caption is None else "made wrong", sentence, explained_sentence.marked()))
+    rows.append(("corrected", better, explained_sentence.parts(above)))
+    texts = [text for _, text, _ in rows]
+    scores = {
+        name: as_score(model, matching(model, data)([image] * len(texts), texts)).tolist()
+        for name, model in models.items()
+    }
+    labels = [None] * len(texts) if data.world is None else data.world.truth([image], texts)[0].tolist()
+    shown = [
+        WordRow(name, parts, {model: values[number] for model, values in scores.items()}, labels[number])
+        for number, (name, _, parts) in enumerate(rows)
     ]
-    if data.world is not None:
-        sentences = ([] if caption is None else [caption]) + [sentence, better]
-        truth_labels = data.world.truth([image], sentences)[0].tolist()
-        rows = [replace(row, truth_label=truth_label) for row, truth_label in zip(rows, truth_labels, strict=True)]
-    return WordExample(data.images[image], tuple(rows))
-
-
-def coloured(explanation: ExplainedSentence) -> Iterable[Part]:
-    """Yield the parts of the sentence; what the model did not read has no mismatch."""
-    position = 0
-    for word in explanation.words:
-        between = explanation.sentence[position : word.start]
-        yield from _plain([(between.strip(), False)])
-        yield Part(word.text, blank=between[-1:].isspace(), mismatch=word.mismatch)
-        position = word.end
-    yield from _plain([(explanation.sentence[position:], False)])
-
-
-def _plain(parts: Iterable[tuple[str, bool]]) -> Iterable[Part]:
-    """Split texts at spaces and mark those that were rewritten."""
-    blank = False
-    for text, rewritten in parts:
-        blank |= text[:1].isspace()
-        for piece in text.split():
-            yield Part(piece, blank, rewritten=rewritten)
-            blank = True
-        blank = text[-1:].isspace() or (blank and not text.strip())
+    return WordExample(data.images[image], shown)
 
 
 # One caption through Algorithm 1 (Figure 2): its maskings, their refills, the filter, the choice and the words' heads.

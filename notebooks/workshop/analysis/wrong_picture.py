@@ -1,10 +1,10 @@
 """A control that TAGS-DC's tables lack: what a model also gets right beside a wrong picture, it knows from the words.
 
-A cross-encoder fills in masked words, and distinguishes captions from sentences with a replaced phrase, beside the
-caption's own picture and beside another one. Only the difference shows that it used the picture.
+A model distinguishes captions from sentences with a replaced phrase, beside the caption's own picture and beside
+another one. Only the difference shows that it used the picture.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -17,19 +17,11 @@ from torch import Tensor
 from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError
 from itmlab.metrics.statistics import Share, share
-from itmlab.models import CrossEncoder
-from itmlab.models.encoded import evaluating
-from itmlab.models.pairs import ImageInputs
-from itmlab.text import WordMasking
-from itmlab.text.alignment import MaskedPieces, align, mask_pieces
 
 from ..plots.charts import Dot, Row, draw_forest
 from ..plots.theme import BLUE, MUTED
-from .accuracies import discrimination
-from .negatives import SyntheticNegatives, graphs, synthetic_negatives
+from .negatives import SyntheticNegatives, synthetic_negatives
 from .scoring import matching
-from .word_accuracy import KINDS, piece_kinds
-from .words import BATCH_SIZE, cross_encoder_of
 
 
 @dataclass(frozen=True)
@@ -66,60 +58,6 @@ def wrong_pictures(count: int, seed: int = 0) -> Int64[Tensor, "image"]:
     return torch.empty_like(order).index_copy(0, order, order.roll(-1))
 
 
-def masked_words(
-    model: Any, data: CaptionSet, captions: Sequence[int] | None = None, *, probability: float = 0.15, seed: int = 0
-) -> dict[str, BothPictures]:
-    """Return how often the likeliest piece of H_MLM is the masked one, by kind of phrase and for "all".
-
-    Args:
-        model: a cross-encoder or a Run of one.
-        data: the set.
-        captions: numbers of captions; all by default.
-        probability: with which each word is masked; at least one per caption is.
-        seed: of the masks and of the wrong pictures.
-
-    References:
-        Chen et al. (2020), UNITER, Sec. 3.2.
-    """
-    cross_encoder = cross_encoder_of(model)
-    numbers = list(range(len(data.captions)) if captions is None else captions)
-    parsed, tokenizer = graphs(data, numbers), cross_encoder.tokenizer
-    texts = [data.captions[number] for number in numbers]
-    pieces = align(tokenizer, texts, parsed, cross_encoder.config.maximum_tokens)
-    generator, masking = torch.Generator().manual_seed(seed), WordMasking(probability)
-    lengths = pieces.words_kept.tolist()
-    masks = [masking(graph, generator=generator, length=most) for graph, most in zip(parsed, lengths, strict=True)]
-    masked = mask_pieces(tokenizer, pieces, masks)
-    images, other = data.image_of_caption[numbers], wrong_pictures(len(data), seed)
-    correct = [_filled(cross_encoder, data, masked, beside) for beside in (images, other[images])]
-    image_of_piece = images[:, None].expand(masked.hidden.shape)
-    kinds = piece_kinds(pieces, parsed)
-    chosen = {"all": masked.hidden, **{kind: masked.hidden & (kinds == at) for at, kind in enumerate(KINDS)}}
-    return {
-        kind: BothPictures(*(share(answers[mask], image_of_piece[mask]) for answers in correct))
-        for kind, mask in chosen.items()
-    }
-
-
-def _filled(
-    model: CrossEncoder, data: CaptionSet, masked: MaskedPieces, images: Int64[Tensor, "row"]
-) -> Bool[Tensor, "row piece"]:
-    """Return where the likeliest piece beside these images is the masked one."""
-    inputs, correct = ImageInputs(model, data), torch.zeros_like(masked.hidden)
-    with evaluating(model):
-        for rows in torch.argsort(images, stable=True).split(BATCH_SIZE):  # captions of one image are together
-            numbers, image_of_row = images[rows].unique(return_inverse=True)
-            regions, positions = model.embed_regions(**inputs(numbers.tolist())), masked.hidden[rows]
-            device = regions.values.device
-            text = masked.input_ids[rows].to(device), masked.attention_mask[rows].bool().to(device)
-            regions = regions.take(image_of_row.to(device))
-            logits = model(*text, regions, heads=("mlm",), positions=positions.to(device)).mlm
-            answers = torch.zeros_like(positions)
-            answers[positions] = logits.argmax(dim=1).cpu() == masked.labels[rows][positions]
-            correct[rows] = answers
-    return correct
-
-
 def replaced_phrases(
     model: Any,
     data: CaptionSet,
@@ -143,20 +81,21 @@ def replaced_phrases(
     if negatives is None:
         negatives = synthetic_negatives(data, range(len(data.captions)), "vse_c", keep=1, seed=seed)
     sets = negatives if isinstance(negatives, list) else [negatives] * len(models)
-    scored = [replaced_each(asked, data, sentences, seed) for asked, sentences in zip(models, sets, strict=True)]
-    images = torch.cat([scores.images for scores in scored])
-    shares = []
-    for beside in (0, 1):  # the right picture, then a wrong one
-        captions, false = (torch.cat([scores.scores[beside][side] for scores in scored]) for side in (0, 1))
-        shares.append(discrimination(captions, false, images))
-    return BothPictures(*shares)
+    pairs = zip(models, sets, strict=True)
+    columns = zip(*(replaced_each(asked, data, sentences, seed) for asked, sentences in pairs), strict=True)
+    images, right, wrong = (torch.cat(column) for column in columns)
+    return BothPictures(share(right, images), share(wrong, images))
 
 
 class Replaced(NamedTuple):
-    """The image of each false sentence, and the scores (caption, sentence) beside the right and a wrong picture."""
+    """The image of each false sentence, and whether its caption scores higher beside the right and a wrong picture.
+
+    A tie counts against the model.
+    """
 
     images: Int64[Tensor, "sentence"]
-    scores: tuple[tuple[Float[Tensor, "sentence"], Float[Tensor, "sentence"]], ...]
+    right: Bool[Tensor, "sentence"]
+    wrong: Bool[Tensor, "sentence"]
 
 
 def replaced_each(model: Any, data: CaptionSet, negatives: SyntheticNegatives, seed: int = 0) -> Replaced:
@@ -164,6 +103,9 @@ def replaced_each(model: Any, data: CaptionSet, negatives: SyntheticNegatives, s
 
     Raises:
         ItmlabError: no sentence is known to be false.
+
+    References:
+        Fan et al. (2022), Table 4, beside the right picture.
     """
     false = [negative for negative in negatives.all() if negative.truth is False]
     if not false:
@@ -172,7 +114,7 @@ def replaced_each(model: Any, data: CaptionSet, negatives: SyntheticNegatives, s
     sentences = [negative.sentence for negative in false]
     captions = [data.captions[negative.caption] for negative in false]
     pictures = images.tolist(), wrong_pictures(len(data), seed)[images].tolist()
-    return Replaced(images, tuple((match(beside, captions), match(beside, sentences)) for beside in pictures))
+    return Replaced(images, *(match(beside, captions) > match(beside, sentences) for beside in pictures))
 
 
 Beside = Literal["right", "wrong", "gap"]
@@ -199,18 +141,12 @@ def sentences_told(
             message = f"no sentences for a run of seed {run.recipe.seed}"
             raise ItmlabError(message, where="sentences_told", remedy=f"there are {', '.join(map(str, sentences))}")
         scored = replaced_each(run, data, sentences[run.recipe.seed], seed)
-        right, wrong = (_by_image(caption > false, scored.images, len(data)) for caption, false in scored.scores)
+        correct = torch.stack([scored.right, scored.wrong]).double()
+        sums = torch.zeros(2, len(data), dtype=torch.float64).index_add_(1, scored.images, correct)
+        right, wrong = (100 * sums / scored.images.bincount(minlength=len(data))).numpy()  # 0 / 0 is NaN
         return {"right": right, "wrong": wrong, "gap": right - wrong}[beside]
 
     return measure
-
-
-def _by_image(
-    correct: Bool[Tensor, "sentence"], images: Int64[Tensor, "sentence"], count: int
-) -> Float[ndarray, "image"]:
-    sums = torch.zeros(2, count, dtype=torch.float64)
-    sums.index_add_(1, images, torch.stack([correct, torch.ones_like(correct)]).double())
-    return (100 * sums[0] / sums[1]).numpy()  # 0 / 0 is NaN
 
 
 def draw_both_pictures(

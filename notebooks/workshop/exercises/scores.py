@@ -294,7 +294,7 @@ def a_margin_by_hand(answer: tuple[float, float]) -> str:
     )
 
 
-# 12 to 14: what an interval, a table and a search among few pictures say.
+# 12 to 15: what an interval, a table and a search among few pictures say.
 
 INTERVALS = ((2.0, 0.4, 3.5), (-0.4, -1.6, 0.7), (-2.1, -3.0, -1.1), (0.4, -0.4, 1.1))  # the last is "within 3 of 0"
 

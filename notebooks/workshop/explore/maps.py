@@ -10,13 +10,14 @@ import plotly.graph_objects as go
 from itmlab.data.captionset import CaptionSet
 
 from ..analysis.attention import AttentionMap, Measure, caption_maps, dual_encoder_of, spoken_words
-from ..analysis.embeddings import Embedded, shared_words
-from ..plots.canvas import draw_captioned
-from ..plots.maps import MOST, draw_attention_maps, draw_projection, draw_shared_words, draw_words_on_patch
+from ..analysis.embeddings import Embedded
+from ..plots.canvas import draw_captioned, draw_table
+from ..plots.maps import MOST, draw_attention_maps, draw_projection, draw_words_on_patch
 from .base import Explorer, wide
 from .gallery import PicturePicker
 
 ALL = "all"
+LISTED = 25  # captions of a lasso
 
 
 def explore_attention(runs: Mapping[str, Any], data: CaptionSet) -> Explorer:
@@ -99,7 +100,7 @@ def explore_attention(runs: Mapping[str, Any], data: CaptionSet) -> Explorer:
 
 
 # Explorer of the common space: point at a feature and see its picture, click it and see where its captions lie, draw a
-# lasso around many and see what they share.
+# lasso around many and read their captions.
 
 
 def explore_embeddings(
@@ -109,8 +110,8 @@ def explore_embeddings(
 
     Above, the maps with one picture and its captions picked out; below, that picture, its captions and what each model
     scores them. A click on a point picks its picture; pointing at one shows its picture below until the pointer leaves.
-    A lasso around some shows the words that set their captions apart, and `.selection` holds their numbers. `picture`
-    is the first one, `most` how many points a map draws.
+    A lasso around some lists their captions, and `.selection` holds their numbers. `picture` is the first one, `most`
+    how many points a map draws.
     """
     which = PicturePicker(data, picture)
 
@@ -221,8 +222,9 @@ def _shared(data: CaptionSet, points: Sequence[Point]) -> go.Figure:
     pictures = dict.fromkeys(n if kind == "pictures" else int(data.image_of_caption[n]) for kind, n in points)
     captions = {n for kind, n in points if kind == "captions"}
     captions.update(c for kind, n in points if kind == "pictures" for c in data.captions_of_image[n].tolist())
-    return draw_shared_words(
-        shared_words(data.captions, captions),
-        [data.images[image] for image in list(pictures)[:9]],
+    return draw_table(
+        {"caption": [data.captions[number] for number in sorted(captions)[:LISTED]] or ["no caption"]},
+        title="In the lasso",
         subtitle=f"{len(captions):,} captions of {len(pictures):,} pictures in the lasso",
+        picture=data.images[next(iter(pictures))] if pictures else None,
     )

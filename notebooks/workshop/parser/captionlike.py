@@ -13,18 +13,11 @@ from .sentences import Sentence, Word
 CASES = frozenset({"case", "mark", "cc", "punct", "discourse", "vocative"})
 LOST_WITH_THE_AUXILIARY = CASES | {"aux", "aux:pass", "cop", "expl", "conj", "parataxis", "dislocated", "nsubj:outer"}
 LONGEST = 25
+ARTICLE = ("a", "DET", "DT", "Definite=Ind|PronType=Art")  # lemma and tags
 WHO = (
-    "man woman boy girl person child dog cat bird horse player guy lady cow skier surfer train bus giraffe elephant "
+    "man woman boy girl person child dog cat bird horse player guy lady cow skier surfer train bus giraffe "
     "baby bear skateboarder rider"
 )
-HOW = "young little small large black white brown old tall red smiling big"
-PLURALS = {"men": "man", "women": "woman", "people": "person", "children": "child", "dogs": "dog", "boys": "boy",
-           "girls": "girl", "birds": "bird", "horses": "horse", "elephants": "elephant", "players": "player",
-           "kids": "kid", "cows": "cow"}  # fmt: skip
-ADJECTIVE, ARTICLE = ("ADJ", "JJ", "Degree=Pos"), ("a", "DET", "DT", "Definite=Ind|PronType=Art")
-_NUMBER = ("NUM", "CD", "NumForm=Word|NumType=Card")
-MANY = {"two": (_NUMBER, "nummod"), "three": (_NUMBER, "nummod"), "four": (_NUMBER, "nummod"),
-        "several": (ADJECTIVE, "amod"), "some": (("DET", "DT", "_"), "det"), "many": (ADJECTIVE, "amod")}  # fmt: skip
 
 
 def without_final_stop(sentence: Sentence) -> Sentence:
@@ -100,9 +93,9 @@ def _can_be_described(subject: Word) -> bool:
 def cut(sentence: Sentence, root: int, positions: set[int]) -> Sentence:
     """Return the words at these positions as a sentence with this root, without punctuation at its ends."""
     remaining = sorted(positions)
-    while remaining and remaining[0] != root and sentence[remaining[0]].relation in ("punct", "cc"):
+    while remaining[0] != root and sentence[remaining[0]].relation in ("punct", "cc"):
         remaining.pop(0)
-    while remaining and remaining[-1] != root and sentence[remaining[-1]].relation == "punct":
+    while remaining[-1] != root and sentence[remaining[-1]].relation == "punct":
         remaining.pop()
     new = {old: position for position, old in enumerate(remaining)}
     words = []
@@ -126,25 +119,11 @@ def indefinite(sentence: Sentence, chance: random.Random) -> Sentence:
 
 
 def _noun_for_the_pronoun(phrase: Sentence, chance: random.Random) -> Sentence:
-    """Replace the root, a pronoun, by a noun that captions use, with an article or a number."""
-    root = next(position for position, word in enumerate(phrase) if word.head == position)
-    if chance.random() < 0.3:
-        noun, many = chance.choice(sorted(PLURALS)), chance.choice(tuple(MANY))
-        tags, relation = MANY[many]
-        before = [Word(many, many, *tags, 0, relation)] if chance.random() < 0.8 else []
-        head = Word(noun, PLURALS[noun], "NOUN", "NNS", "Number=Plur", 0, "ROOT")
-    else:
-        noun = chance.choice(WHO.split())
-        before = [Word("a", *ARTICLE, 0, "det")] if chance.random() < 0.85 else []
-        if chance.random() < 0.4:
-            adjective = chance.choice(HOW.split())
-            before.append(Word(adjective, adjective, *ADJECTIVE, 0, "amod"))
-        if before and before[0].form == "a" and (*(word.form for word in before[1:]), noun)[0][0] in "aeiou":
-            before[0] = replace(before[0], form="an")
-        head = Word(noun, noun, "NOUN", "NN", "Number=Sing", 0, "ROOT")
-    new = root + len(before)
-    moved = [replace(word, head=word.head + len(before) if word.head >= root else word.head) for word in phrase]
-    return (*moved[:root], *(replace(word, head=new) for word in (*before, head)), *moved[root + 1 :])
+    """Replace the root, a pronoun, by "a" and a noun that captions use."""
+    root, noun = next(at for at, word in enumerate(phrase) if word.head == at), chance.choice(WHO.split())
+    moved = [replace(word, head=word.head + (word.head >= root)) for word in phrase]
+    new = [Word("a", *ARTICLE, root + 1, "det"), Word(noun, noun, "NOUN", "NN", "Number=Sing", root + 1, "ROOT")]
+    return (*moved[:root], *new, *moved[root + 1 :])
 
 
 def _participle(word: Word, passive: bool) -> Word | None:
@@ -180,7 +159,7 @@ def _descendants(sentence: Sentence) -> list[set[int]]:
     below = [{position} for position in range(len(sentence))]
     for position in range(len(sentence)):
         above = position
-        for _ in sentence:  # bounded, in case a faulty tree has circles
+        while sentence[above].head != above:
             above = sentence[above].head
             below[above].add(position)
     return below

@@ -48,7 +48,7 @@ Sentence = tuple[Word, ...]
 
 
 def read_sentences(path: Path) -> list[Sentence]:
-    """Read the sentences of a .conllu file, which may be compressed (.gz, .xz).
+    """Read the sentences of a compressed file (.conllu.gz or .conllu.xz).
 
     Raises:
         ItmlabError: there is no such file.
@@ -57,8 +57,7 @@ def read_sentences(path: Path) -> list[Sentence]:
 
     if not path.is_file():
         raise ItmlabError("no such treebank", where=str(path), remedy="get it from universaldependencies.org")
-    open_text = {".gz": gzip.open, ".xz": lzma.open}.get(path.suffix, open)
-    with open_text(path, "rt", encoding="utf-8") as file:
+    with (lzma if path.suffix == ".xz" else gzip).open(path, "rt", encoding="utf-8") as file:
         documents = conllu_to_docs(file.read(), n_sents=1, no_print=True)
     return [tuple(_word(token) for token in document) for document in documents]
 

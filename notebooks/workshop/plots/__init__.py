@@ -9,13 +9,12 @@ _NAMES = {  # module -> its public names, imported when first used
     "charts": "Dot Line draw_comparison draw_curves draw_forest draw_gains",
     "drawn": "curve_rows draw_result record_result",
     "false_negatives": "draw_false_negative_probability draw_negative_captions draw_negative_pictures",
-    "maps": "draw_attention_maps draw_batch_neighbourhood draw_projection draw_shared_words draw_words_on_patch "
-    "painted",
+    "maps": "draw_attention_maps draw_batch_neighbourhood draw_projection draw_words_on_patch painted",
     "negatives": "Example Pairs draw_negative_list draw_score_scatter draw_synthetic_examples",
     "rankings": "draw_ranked_captions draw_ranked_pictures",
     "results": "Result comparison_rows difference_rows level_rows list_results load_result save_result",
     "saving": "committed save write_figure write_pages",
-    "synthesis": "draw_info_cmr_terms draw_kernel_memory draw_prototypes",
+    "synthesis": "draw_kernel_memory draw_prototypes",
     "words": "draw_algorithm_1 draw_explained_words",
 }
 __getattr__, __dir__, __all__ = lazy.attach(

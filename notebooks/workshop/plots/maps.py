@@ -11,12 +11,12 @@ from PIL import Image
 from plotly.subplots import make_subplots
 
 from . import theme
-from .canvas import Canvas, data_uri, draw_captioned, draw_heat_scale, draw_table, enlarged, heat, outlined
+from .canvas import Canvas, data_uri, draw_captioned, draw_heat_scale, enlarged, heat, outlined
 from .theme import colour, label, styled, translucent
 
 if TYPE_CHECKING:
     from ..analysis.attention import AttentionMap
-    from ..analysis.embeddings import BatchNeighbourhood, SharedWord
+    from ..analysis.embeddings import BatchNeighbourhood
 
 
 def draw_attention_maps(
@@ -232,25 +232,6 @@ def _pick(
     look = {"color": theme.PURPLE, "opacity": 1, "line": {"color": theme.PAPER, "width": 1.5}}
     named = {"name": "one picture and its captions", "showlegend": first and bool(chosen)}
     figure.add_scatter(x=spots[:, 0], y=spots[:, 1], mode="markers", marker=shapes | look, **named, **silent)
-
-
-# Words that set some captions apart from all others, beside a picture that they belong to.
-
-
-def draw_shared_words(
-    shared: "Sequence[SharedWord]",
-    pictures: Sequence[Image.Image],
-    *,
-    title: str = "What they share",
-    subtitle: str = "",
-) -> go.Figure:
-    """Draw a table of words with their shares of these captions and of all others, beside the first picture."""
-    columns = {
-        "word": [entry.word for entry in shared] or ["no word stands out"],
-        "of these captions": [f"{100 * entry.share:.0f} %" for entry in shared],
-        "of all others": [f"{100 * entry.elsewhere:.0f} %" for entry in shared],
-    }
-    return draw_table(columns, title=title, subtitle=subtitle, picture=pictures[0] if pictures else None)
 
 
 # A batch around one anchor on a map (ITContrast, Fig. 2).

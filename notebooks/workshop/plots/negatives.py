@@ -171,10 +171,10 @@ class Pairs:
     truth_labels: Integer[ndarray, "pair"] | None = None
 
     @classmethod
-    def of(cls, negatives: SyntheticNegatives, *, logits: bool = False) -> "Pairs":
-        """The hardest negative of each caption that has one, by s or by the logits that models rank by."""
+    def of(cls, negatives: SyntheticNegatives) -> "Pairs":
+        """The hardest negative of each caption that has one."""
         hardest = negatives.first(1)
-        positive, negative = (values.numpy() for values in (hardest.matched if logits else hardest.scores))
+        positive, negative = (values.numpy() for values in hardest.scores)
         return cls(positive, negative, None if negatives.data.world is None else hardest.truth_labels.numpy())
 
 

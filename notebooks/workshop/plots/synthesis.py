@@ -13,10 +13,8 @@ from numpy import ndarray
 from PIL import Image
 
 from ..analysis.kernel_memory import Attribution, ReadOut
-from ..analysis.synthesis import TERMS, Terms
 from . import theme
 from .canvas import data_uri, draw_gallery, draw_table
-from .charts import Dot, draw_forest
 from .theme import colour, label, styled, translucent
 
 # One anchor's kernel associative memories: a map of its clusters and what they recall.
@@ -171,22 +169,3 @@ def _note(attribution: Attribution, place: int) -> str:
     if attribution.truth_labels is not None:
         note += f" {theme.TRUTH_LABELS[int(attribution.truth_labels[place])][1]}"
     return note
-
-
-# The terms of InfoCMR's denominator.
-
-SHADES = dict(zip(TERMS, (theme.BLUE, theme.GREY, theme.VERMILION, theme.SKY), strict=True))
-
-
-def draw_info_cmr_terms(
-    terms: Terms, names: Sequence[str], *, title: str = "", subtitle: str = "", first: int = 12
-) -> go.Figure:
-    """Draw the largest terms of one anchor's denominator; `names` says what each term is of."""
-    rows = []
-    for row in range(min(first, len(terms.share))):
-        share, score, kind = 100 * float(terms.share[row]), float(terms.score[row]), terms.kind[row]
-        text = f"{share:.1f} %, s = {score:.2f}, {kind}".replace("-", "−")
-        rows.append((f"{row + 1}. {names[row]}", [Dot(share, shade=SHADES[kind], text=text)]))
-    most = 100 * float(max(terms.share[:first], default=1.0))
-    axis = {"title": f"share of the denominator at τ = {terms.temperature:g}, %", "range": [0, 1.9 * most]}
-    return draw_forest(rows, axes=[axis], title=title, subtitle=subtitle, row_height=34)

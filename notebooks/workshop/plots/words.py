@@ -46,7 +46,7 @@ def _marked(part: Part) -> tuple[str, str]:
     mismatch = part.mismatch or 0.0
     number = f" ({100 * mismatch:.0f})" if mismatch >= DOUBTED else ""
     shade = VERMILION if mismatch >= FLAGGED else ORANGE if mismatch >= DOUBTED else BLUE if part.rewritten else ""
-    return " " * part.blank + part.text + number, shade
+    return part.text + number, shade
 
 
 def draw_algorithm_1(step: Algorithm1, *, title: str = "", subtitle: str = "") -> go.Figure:

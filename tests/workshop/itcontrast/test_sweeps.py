@@ -6,11 +6,8 @@ import torch
 from workshop.analysis.synthesis import (
     ROUNDING,
     TERMS,
-    hardness,
     memory_sweep,
     shares_by_temperature,
-    term_names,
-    terms,
     true_prototypes,
 )
 
@@ -25,14 +22,14 @@ from tests.workshop.synthesis_batches import small_batch
 def scores_of(batch, synthesis, noise):
     """What the loss is given, drawn as the explanation draws."""
     generator = torch.Generator().manual_seed(0)
-    made = synthesis(batch.anchors, batch.candidates, batch.positives, generator=generator)
+    created = synthesis(batch.anchors, batch.candidates, batch.positives, generator=generator)
     random = gaussian_noise(noise, batch.anchors, generator=generator)
     return {
         "scores": batch.scores,
         "positives": batch.positives,
         "positive_scores": batch.positive_scores,
-        "synthetic_scores": made.scores(batch.anchors),
-        "synthetic_allowed": made.allowed,
+        "synthetic_scores": created.scores(batch.anchors),
+        "synthetic_allowed": created.allowed,
         "noise_scores": batch.anchors @ random.T,
     }
 
@@ -43,56 +40,6 @@ def info_cmr(given, temperature):
     no_bar = torch.zeros_like(given["noise_scores"], dtype=torch.bool)
     barred = torch.cat([given["positives"], ~given["synthetic_allowed"], no_bar], dim=1)
     return InfoNCE(temperature)(scores, barred, given["positive_scores"])
-
-
-@pytest.mark.parametrize("temperature", [0.05, 0.5])
-def test_the_share_of_the_match_is_the_loss_and_the_others_are_its_gradient(temperature):
-    batch, synthesis = small_batch(), SynHNC(3)
-    given = scores_of(batch, synthesis, 10)
-    given["scores"] = given["scores"].clone().requires_grad_()
-    given["synthetic_scores"] = given["synthetic_scores"].clone().requires_grad_()
-    info_cmr(given, temperature).backward()
-    total = 0.0
-    for anchor in range(16):
-        found = terms(batch, anchor, synthesis, temperature=temperature, noise=10)
-        assert len(found.share) == 1 + 15 + 3 + 10 and found.share.sum() == pytest.approx(1, abs=1e-5)
-        assert (np.diff(found.share) <= 0).all()
-        for kind, gradients in (("negatives of the batch", "scores"), ("synthetic negatives", "synthetic_scores")):
-            for at in (row for row, name in enumerate(found.kind) if name == kind):
-                gradient = given[gradients].grad[anchor, found.index[at]] * 16 * temperature
-                assert found.share[at] == pytest.approx(float(gradient), abs=1e-5)
-        total -= np.log(found.share[found.kind.index("match")]) / 16
-    assert total == pytest.approx(info_cmr(given, temperature).item(), rel=1e-4)
-
-
-def test_each_term_is_said_in_words():
-    batch = small_batch()
-    found = terms(batch, 3, SynHNC(3), noise=5)
-    said = dict(zip(zip(found.kind, found.index.tolist(), strict=True), term_names(batch, found), strict=True))
-    assert said["match", 3] == batch.data.captions[6]
-    assert said["negatives of the batch", 0] == batch.data.captions[0]
-    assert said["synthetic negatives", 2] == "synthetic, cluster 3" and said["Gaussian noise", 4] == "noise vector 5"
-    pictures = small_batch("caption")
-    assert "image 3" in term_names(pictures, terms(pictures, 3, SynHNC(3)))
-
-
-def test_over_temperature_shares_add_up_and_are_the_mean_of_the_anchors():
-    batch, synthesis = small_batch(), SynHNC(3)
-    shares = shares_by_temperature(batch, [0.05, 1.0], synthesis, noise=10)
-    assert list(shares) == list(TERMS)
-    np.testing.assert_allclose(sum(shares.values()), [100, 100], rtol=1e-5)
-    for kind in TERMS:
-        of_each = []
-        for anchor in range(16):
-            found = terms(batch, anchor, synthesis, noise=10)
-            of_each.append(found.share[[name == kind for name in found.kind]].sum())
-        assert shares[kind][0] == pytest.approx(100 * np.mean(of_each), abs=1e-2)
-
-
-def test_what_is_not_there_is_no_term():
-    batch = small_batch(pairs=4)
-    found = terms(batch, 0, SynHNC(8), noise=0)
-    assert found.kind.count("synthetic negatives") == 3 and found.kind.count("Gaussian noise") == 0
 
 
 def by_loops(batch, clusters, sigma, weights):
@@ -132,27 +79,6 @@ def test_it_is_what_loops_count(parameter, values, weights):
     assert swept.match == pytest.approx(float(batch.positive_scores.mean()))
 
 
-def test_a_narrow_kernel_makes_the_hardest_real_negative_again_and_a_wide_one_no_mean_that_is_harder():
-    batch = small_batch()
-    curves = memory_sweep(batch, "sigma", [0.005, 100.0], clusters=3).curves
-    for curve in curves.values():
-        assert curve.hardness[0] == pytest.approx(float(batch.hardest().mean()), abs=1e-3)
-        assert curve.above_hardest[0] == 0 and curve.effective[0] == pytest.approx(1, abs=0.05)
-    assert curves["identity"].hardness[1] < curves["identity"].hardness[0]
-
-
-def test_hardness_holds_every_score_that_a_loss_is_given():
-    batch, synthesis = small_batch(), SynHNC(3, sigma=0.3)
-    found = hardness(batch, synthesis, noise=10)
-    counts = {kind: len(values) for kind, values in found.items()}
-    assert list(counts.values()) == [16, 16 * 15, 16, 16 * 3, 16, 160]
-    np.testing.assert_allclose(found["the hardest of them"], batch.hardest().numpy())
-    made = synthesis(batch.anchors, batch.candidates, batch.positives, generator=torch.Generator().manual_seed(0))
-    np.testing.assert_allclose(found["synthetic negatives"], made.scores(batch.anchors).flatten().numpy())
-    np.testing.assert_allclose(found["the hardest synthetic"], made.scores(batch.anchors).max(1).values.numpy())
-    assert all((abs(values) <= 1 + 1e-5).all() for values in found.values())
-
-
 def test_synthetic_negatives_of_false_negatives_are_counted():
     """Candidate colours repeat every four, so three of fifteen negatives of each anchor are true."""
     batch = small_batch()
@@ -166,15 +92,21 @@ def test_synthetic_negatives_of_false_negatives_are_counted():
     assert set(many) == set(shares) and all(0 <= value <= 100 for value, _, _ in many.values())
 
 
-def test_empty_clusters_count_for_nothing():
+@pytest.mark.parametrize("temperature", [0.05, 0.5])
+def test_shares_of_the_denominator_are_the_gradient_of_the_loss(temperature):
+    batch, synthesis = small_batch(), SynHNC(3)
+    inputs = scores_of(batch, synthesis, 10)
+    for name in ("scores", "synthetic_scores", "noise_scores"):
+        inputs[name] = inputs[name].clone().requires_grad_()
+    info_cmr(inputs, temperature).backward()
+    shares = {kind: of[0] for kind, of in shares_by_temperature(batch, [temperature], synthesis, noise=10).items()}
+    for kind, name in zip(TERMS[1:], ("scores", "synthetic_scores", "noise_scores"), strict=True):
+        assert shares[kind] == pytest.approx(100 * temperature * float(inputs[name].grad.sum()), abs=1e-2)
+    assert list(shares) == list(TERMS) and sum(shares.values()) == pytest.approx(100)
+
+
+def test_empty_clusters_and_data_without_a_world():
     batch = small_batch(pairs=4)
     curve = memory_sweep(batch, "clusters", [8], weights=["identity"]).curves["identity"]
     assert np.isfinite([curve.hardness[0], curve.length[0], curve.effective[0]]).all()
-    shares = true_prototypes(batch, clusters=8)
-    assert np.isfinite(list(shares.values())).all()
-
-
-def test_what_cannot_be_asked_is_one_line():
-    refused("no sweep over 0 values", memory_sweep, small_batch(), "sigma", [])
-    refused("take sigma or clusters", memory_sweep, small_batch(), "tau", [1.0])
-    refused("no world", true_prototypes, small_batch(world=False))
+    refused("ground truth", true_prototypes, small_batch(world=False))

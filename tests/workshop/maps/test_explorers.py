@@ -27,28 +27,28 @@ def words(explorer, figure=0):
 
 
 def test_picture_word_checkpoint_and_kind_of_map_can_be_chosen(explorer):
-    made = controls(explorer)
+    created = controls(explorer)
     assert words(explorer) == ["<b>a</b>", "A", "red", "square", "<b>b</b>", "A", "red", "square"]
-    made["picture"].value = 3
+    created["picture"].value = 3
     assert words(explorer)[1:4] == ["A", "white", "square"]
-    made["checkpoint"].value = "b"
+    created["checkpoint"].value = "b"
     assert words(explorer) == ["<b>b</b>", "A", "white", "square"]
-    made["word"].value = 1
+    created["word"].value = 1
     assert words(explorer) == ["<b>b</b>", "white"]
     before = explorer.shown[0].layout.images[1].source
-    made["map"].value = "gradient"
+    created["map"].value = "gradient"
     assert explorer.shown[0].layout.images[1].source != before
-    made["map"].value = "similarity"
-    made["caption"].value = made["caption"].options[1][1]
+    created["map"].value = "similarity"
+    created["caption"].value = created["caption"].options[1][1]
     assert words(explorer)[1:] == ["there", "is", "a", "square", "that", "is", "white"]
 
 
 @pytest.fixture
 def attention(explorer):
     """The explorer at its second picture, with nothing chosen."""
-    made = controls(explorer)
-    made["picture"].value, made["picture"].value = 0, 1
-    made["checkpoint"].value, made["map"].value = "all", "similarity"
+    created = controls(explorer)
+    created["picture"].value, created["picture"].value = 0, 1
+    created["checkpoint"].value, created["map"].value = "all", "similarity"
     return explorer
 
 
@@ -99,28 +99,6 @@ def test_a_click_on_a_caption_picks_its_picture(space):
     assert space.controls[0].value == 9 and title(space) == "Picture image 9"
 
 
-def test_pointing_shows_a_picture_until_the_pointer_leaves(space):
-    space.live[0].state.hover = {"kind": "captions", "number": 10}
-    assert title(space) == "Picture image 5" and space.controls[0].value == 3
-    space.live[0].state.hover = {}
-    assert title(space) == "Picture image 3"
-
-
-def test_a_lasso_shows_what_its_points_share_until_it_is_gone(space):
-    state, data = space.live[0].state, small_set()
-    white = [index for index, caption in enumerate(data.captions) if "white" in caption]
-    state.lasso = [{"kind": "captions", "number": index} for index in white] + [{"kind": ""}]
-    assert title(space) == "What they share" and "white" in words(space, 1)
-    pictures = len(set(data.image_of_caption[white].tolist()))
-    assert title_and_subtitle(space.shown[1])[1] == f"{len(white)} captions of {pictures} pictures in the lasso"
-    state.hover = {"kind": "pictures", "number": 4}
-    assert title(space) == "Picture image 4"
-    state.hover = {}
-    assert title(space) == "What they share"
-    state.lasso = []
-    assert title(space) == "Picture image 3"
-
-
 def test_pictures_are_found_by_the_words_of_their_captions_or_by_their_number():
     data = small_set(40)
     picker = PicturePicker(data, value=20)
@@ -134,7 +112,14 @@ def test_pictures_are_found_by_the_words_of_their_captions_or_by_their_number():
     assert picker.shown == [] and picker.note.startswith("0 of 40") and picker.value == 20
 
 
-def test_a_lasso_gives_its_numbers_to_python():
-    explorer = opened(explore_embeddings(small_maps(), small_set()))
-    explorer.live[0].state.lasso = [{"kind": "pictures", "number": 3}, {"kind": "captions", "number": 7}, {"kind": "x"}]
-    assert explorer.selection == {"pictures": [3], "captions": [7]}
+def test_a_lasso_lists_its_captions_until_it_is_gone_and_gives_its_numbers_to_python(space):
+    state = space.live[0].state
+    state.lasso = [{"kind": "pictures", "number": 3}, {"kind": "captions", "number": 7}, {"kind": ""}]
+    assert space.selection == {"pictures": [3], "captions": [7]} and title(space) == "In the lasso"
+    assert title_and_subtitle(space.shown[1])[1] == "2 captions of 1 pictures in the lasso"
+    state.hover = {"kind": "pictures", "number": 4}
+    assert title(space) == "Picture image 4"
+    state.hover = {}
+    assert title(space) == "In the lasso"
+    state.lasso = []
+    assert title(space) == "Picture image 3"

@@ -1,11 +1,13 @@
 """From a treebank to training documents and a pipeline."""
 
+import gzip
+import lzma
 import random
 
 import pytest
-from workshop.parser import captionlike
-from workshop.parser.sentences import Sentence, Word, doc_of, read_sentences
-from workshop.parser.treebank import CAPTION_TREES, augmented, prepare, train
+from workshop.parser import captionlike, treebank
+from workshop.parser.sentences import Sentence, Word, read_sentences
+from workshop.parser.treebank import CAPTION_TREES, augmented, train
 
 from itmlab.errors import ItmlabError
 from itmlab.text.parsing import load_pipeline
@@ -35,8 +37,8 @@ SENTENCES = """\
 
 @pytest.fixture
 def sentences(tmp_path) -> list[Sentence]:
-    path = tmp_path / "some.conllu"
-    path.write_text(SENTENCES)
+    path = tmp_path / "some.conllu.gz"
+    path.write_bytes(gzip.compress(SENTENCES.encode()))
     return read_sentences(path)
 
 
@@ -46,21 +48,6 @@ def forms(sentence: Sentence) -> str:
 
 def arcs(sentence: Sentence) -> set[tuple[str, str, str]]:
     return {(word.form, word.relation, sentence[word.head].form) for word in sentence}
-
-
-def test_sentences_become_documents_with_tags_heads_and_the_features_that_graphs_need(sentences):
-    doc = doc_of(load_pipeline().vocab, sentences)
-    assert doc.text.strip() == "He didn't see the old dog. The man is riding a horse."
-    assert [sentence.root.text for sentence in doc.sents] == ["see", "riding"]
-    horse = doc[-2]
-    assert (horse.pos_, horse.tag_, horse.lemma_, horse.dep_, horse.head.text) == (
-        "NOUN",
-        "NN",
-        "horse",
-        "obj",
-        "riding",
-    )
-    assert [str(token.morph) for token in doc[:2]] == ["Number=Sing", "Tense=Past|VerbForm=Fin"]
 
 
 def test_clauses_and_noun_phrases_become_captions(sentences):
@@ -80,27 +67,26 @@ def test_a_pronoun_becomes_a_noun_and_the_past_a_participle():
     assert driving.form == "driving" and phrase[driving.head].upos == "NOUN" and phrase[last.head] is driving
 
 
-def test_augmentation_keeps_every_sentence_and_depends_on_the_seed(sentences):
+def test_augmentation_keeps_every_sentence_and_depends_on_the_seed(sentences, tmp_path):
     many = sentences * 20
     documents = list(augmented(many, seed=3))
     assert documents == list(augmented(many, seed=3)) and documents != list(augmented(many, seed=4))
     plain = [sentence for document in documents for sentence in document]
     assert all(plain.count(sentence) >= 20 for sentence in sentences)
-    for sentence in [*plain, *read_sentences(CAPTION_TREES)[:500]]:
+    first = tmp_path / "first.conllu.gz"
+    trees = lzma.decompress(CAPTION_TREES.read_bytes()).split(b"\n\n")
+    first.write_bytes(gzip.compress(b"\n\n".join(trees[:500])))
+    for sentence in [*plain, *read_sentences(first)]:
         assert sum(word.head == position for position, word in enumerate(sentence)) == 1
         assert all(0 <= word.head < len(sentence) for word in sentence)
 
 
-def test_training_writes_a_pipeline_that_parses_and_never_into_an_existing_folder(tmp_path):
+def test_training_writes_a_pipeline_that_parses_and_never_into_an_existing_folder(tmp_path, monkeypatch):
     for split in ("train", "dev"):
-        (tmp_path / f"{split}.conllu").write_text((SENTENCES + "\n") * 8)
-    train(tmp_path, tmp_path / "made", captions=False, steps=4, seed=1)
+        (tmp_path / f"{split}.conllu.gz").write_bytes(gzip.compress(((SENTENCES + "\n") * 8).encode()))
+    monkeypatch.setattr(treebank, "CAPTION_TREES", tmp_path / "dev.conllu.gz")
+    train(tmp_path, tmp_path / "made", steps=4, seed=1)
     document = load_pipeline(str(tmp_path / "made"))("The man is riding a horse.")
     assert len(document) == 7 and all(token.pos_ and token.dep_ for token in document)
     with pytest.raises(ItmlabError, match="exists"):
         train(tmp_path, tmp_path / "made")
-
-
-def test_a_missing_treebank_is_named(tmp_path):
-    with pytest.raises(ItmlabError, match="train"):
-        prepare(tmp_path, tmp_path)

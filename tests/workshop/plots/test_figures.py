@@ -11,14 +11,14 @@ from PIL import Image
 from workshop import analysis, papers, plots
 from workshop.analysis.accuracies import Share
 from workshop.analysis.attention import AttentionMap
-from workshop.analysis.embeddings import BatchNeighbourhood, SharedWord
+from workshop.analysis.embeddings import BatchNeighbourhood
 from workshop.analysis.rankings import Ranking
 from workshop.analysis.words import ExplainedSentence, Part, Refilled, Word, WordExample, WordRow
 from workshop.plots import scene_graphs
 from workshop.plots.drawn import drawings
 from workshop.plots.saving import figure_json, figure_settings
 
-from itmlab.synthesis import Negative, SynHNC
+from itmlab.synthesis import Negative
 from itmlab.text import Span
 from itmlab.text.graph import Attribute, Relation, SceneGraph, SceneObject
 from itmlab.text.masking import Phrase
@@ -75,16 +75,10 @@ def kernel_memory(anchor):
     return plots.draw_kernel_memory(read_out, [HOSTILE] * 16, match=4, anchor=anchor, **TITLES)
 
 
-def info_cmr_terms():
-    batch = small_batch()
-    terms = analysis.terms(batch, 3, SynHNC(3), noise=5)
-    return plots.draw_info_cmr_terms(terms, analysis.term_names(batch, terms), **TITLES)
-
-
 def neighbourhood(synthetic):
-    scores, hard, positive = torch.linspace(-0.5, 0.9, 12), torch.arange(12) > 8, torch.arange(12) == 11
-    known = torch.arange(12), positive, hard & ~positive, hard, scores, torch.ones(synthetic)
-    batch = BatchNeighbourhood(3, "image", *known, 0.4, POINTS[:1], POINTS[:12], POINTS[:synthetic])
+    hard, positive = torch.arange(12) > 8, torch.arange(12) == 11
+    known = torch.arange(12), positive, hard & ~positive, hard
+    batch = BatchNeighbourhood(*known, POINTS[:1], POINTS[:12], POINTS[:synthetic])
     return plots.draw_batch_neighbourhood(batch, ids=[HOSTILE] * 12, **TITLES)
 
 
@@ -95,7 +89,7 @@ def algorithm():
 
 
 def explained_words():
-    parts = (Part("A", False, 0.1), Part(HOSTILE, True, 0.9), Part("red", True, rewritten=True), Part("w" * 900, True))
+    parts = [Part("A", 0.1), Part(HOSTILE, 0.9), Part("red", rewritten=True), Part("w" * 900)]
     return plots.draw_explained_words([WordExample(PICTURES[0], (WordRow("made wrong", parts, {"tags": 0.5}, 0),))] * 2)
 
 
@@ -157,7 +151,6 @@ DRAWINGS = {
     "kernel memory of a picture": partial(kernel_memory, PICTURES[0]),
     "prototypes": partial(prototypes, "image"),
     "prototypes of a caption": partial(prototypes, "caption"),
-    "terms": info_cmr_terms,
     "attention": partial(plots.draw_attention_maps, {"FNE": maps("dog", HOSTILE)}, numbers=[0, 1], **TITLES),
     "a long sentence": partial(
         plots.draw_attention_maps, {"FNE": maps(*"abcdefghijk")}, outlines=[np.eye(48) > 0], **TITLES
@@ -170,7 +163,6 @@ DRAWINGS = {
         picked={"captions": [3, 5]},
         **TITLES,
     ),
-    "shared words": partial(plots.draw_shared_words, [SharedWord(HOSTILE, 0.5, 0.1, 3.0)], PICTURES * 2),
     "batch": partial(neighbourhood, 3),
     "batch without synthesis": partial(neighbourhood, 0),
     "explained words": explained_words,

@@ -9,7 +9,6 @@ import torch
 from workshop.analysis.human import Ratings, correlation_rows, crisscrossed, human_correlation
 
 from itmlab.data.faults import FaultyData
-from itmlab.errors import ItmlabError
 from itmlab.metrics import cider_matrix, pearson
 from itmlab.metrics.statistics import Correlation
 from tests.refusals import refused
@@ -21,7 +20,6 @@ COCO_val2014:sentid:770337,COCO_val2014_000000391895.jpg,4.97,c2i_original
 COCO_val2014:sentid:152106,COCO_val2014_000000391895.jpg,1.8,c2i_intrasim
 COCO_val2014:sentid:771687,COCO_val2014_000000060623.jpg,3.0,c2i_intrasim
 """
-GROUND_TRUTH = torch.tensor([[True, True, False], [False, False, True]])
 
 
 def write(folder, text, name="sits_val.csv"):
@@ -30,93 +28,35 @@ def write(folder, text, name="sits_val.csv"):
     return path
 
 
-def as_lines(rows) -> str:
-    return "".join(json.dumps(row) + "\n" for row in rows)
-
-
 @pytest.mark.parametrize("name", ["sits_val.csv", "sits_val.csv.gz"])
-def test_the_release_is_read(tmp_path, name):
-    ratings = crisscrossed(write(tmp_path, RELEASE, name), CAPTIONS, IMAGES)
-    assert ratings.captions.tolist() == [0, 2, 1]
-    assert ratings.images.tolist() == [0, 0, 1]
-    assert ratings.scores.tolist() == [4.97, 1.8, 3.0]
-    assert len(ratings) == 3 and ratings.skipped == []
+def test_the_release_is_read_and_pairs_of_other_sets_are_left_out(tmp_path, name):
+    path = write(tmp_path, RELEASE, name)
+    ratings = crisscrossed(path, CAPTIONS, IMAGES)
+    assert ratings.captions.tolist() == [0, 2, 1] and ratings.images.tolist() == [0, 0, 1]
+    assert ratings.scores.tolist() == [4.97, 1.8, 3.0] and len(ratings) == 3
+    assert crisscrossed(path, CAPTIONS[:1], IMAGES).scores.tolist() == [4.97]
+    refused("no rating is about these captions", crisscrossed, path, ["7"], IMAGES)
 
 
-def test_json_lines_are_read(tmp_path):
-    rows = [
-        {"caption_id": 770337, "image_id": 391895, "score": 4.97},
-        {"caption_id": "152106", "image_id": "391895", "score": "0"},
-    ]
+def test_json_lines_are_read_and_other_ids_stay_as_they_are(tmp_path):
+    rows = [{"caption_id": 770337, "image_id": 391895, "score": 4.97}, {"caption_id": "a:1", "image_id": "01.png"}]
+    rows[1]["score"] = "0"
     for name in ("cxc.jsonl", "cxc.jsonl.gz"):
-        ratings = crisscrossed(write(tmp_path, as_lines(rows), name), CAPTIONS, IMAGES)
-        assert (ratings.captions.tolist(), ratings.images.tolist()) == ([0, 2], [0, 0])
+        path = write(tmp_path, "".join(json.dumps(row) + "\n" for row in rows), name)
+        ratings = crisscrossed(path, [*CAPTIONS, "a:1"], [*IMAGES, "01.png"])
+        assert (ratings.captions.tolist(), ratings.images.tolist()) == ([0, 3], [0, 2])
         assert ratings.scores.tolist() == [4.97, 0]
 
 
-def test_other_ids_stay_as_they_are(tmp_path):
-    row = {"caption": "a:1", "image": "0012.png", "score": 2}
-    ratings = crisscrossed(write(tmp_path, as_lines([row]), "x.jsonl"), ["a:1"], ["0012.png"])
-    assert len(ratings) == 1
-
-
-def test_all_faults_are_told_at_once(tmp_path):
-    rows = [
-        "COCO_val2014:sentid:770337,COCO_val2014_000000391895.jpg,5.1,x",
-        "COCO_val2014:sentid:770337,COCO_val2014_000000391895.jpg,nan,x",
-        "COCO_val2014:sentid:770337,COCO_val2014_000000391895.jpg,good,x",
-        "COCO_val2014:sentid:770337,COCO_val2014_000000391895.jpg",
-        "COCO_val2014:sentid:1,COCO_val2014_000000391895.jpg,3,x",
-        "COCO_val2014:sentid:770337,COCO_val2014_000000000001.jpg,3,x",
-        ",COCO_val2014_000000391895.jpg,3,x",
-        "COCO_val2014:sentid:152106,COCO_val2014_000000391895.jpg,2,x",
-    ]
-    path = write(tmp_path, RELEASE + "\n".join(rows) + "\n")
+def test_all_faults_are_listed_at_once(tmp_path):
+    picture = "COCO_val2014_000000391895.jpg"
+    rows = [f"COCO_val2014:sentid:770337,{picture},{score},x" for score in ("5.1", "nan", "good")]
+    rows += [f",{picture},3,x", f"COCO_val2014:sentid:152106,{picture},2,x"]
     with pytest.raises(FaultyData) as caught:
-        crisscrossed(path, CAPTIONS, IMAGES)
-    told = {fault.row: fault.what for fault in caught.value.faults}
-    assert sorted(told) == list(range(5, 13))
-    assert [told[row].startswith("the score is '") for row in (5, 6, 7)] == [True] * 3
-    assert "3 cells" in told[8] or "2 cells" in told[8]
-    assert told[9] == "no caption has the id '1'" and told[10] == "no image has the id '1'"
-    assert told[11] == "the caption id is ''"
-    assert told[12] == "caption 152106 and image 391895 are rated otherwise in row 3"
-    with pytest.warns(UserWarning, match=r"skipped 8 faults, 2 images are left"):
-        ratings = crisscrossed(path, CAPTIONS, IMAGES, on_fault="skip")
-    assert ratings.scores.tolist() == [4.97, 1.8, 3.0] and len(ratings.skipped) == 8
-
-
-def test_a_subset_takes_what_it_needs(tmp_path):
-    ratings = crisscrossed(write(tmp_path, RELEASE), CAPTIONS[:1], IMAGES, outside="drop")
-    assert ratings.scores.tolist() == [4.97]
-    refused("no rating is about these captions", crisscrossed, write(tmp_path, RELEASE), ["7"], IMAGES, outside="drop")
-
-
-def test_the_same_rating_twice_is_one(tmp_path):
-    again = RELEASE.splitlines()[1] + "\n"
-    assert len(crisscrossed(write(tmp_path, RELEASE + again), CAPTIONS, IMAGES)) == 3
-
-
-def test_what_is_no_table_of_ratings_is_said(tmp_path):
-    with pytest.raises(ItmlabError, match=r"sits\.csv:2: there is no column 'agg_score' or 'score'; .* 'caption', 'im"):
+        crisscrossed(write(tmp_path, RELEASE + "\n".join(rows) + "\n"), CAPTIONS, IMAGES)
+    assert [fault.row for fault in caught.value.faults] == list(range(5, 10))
+    with pytest.raises(FaultyData, match="score"):
         crisscrossed(write(tmp_path, "caption,image\na,b\n", "sits.csv"), CAPTIONS, IMAGES)
-    refused("no such file", crisscrossed, tmp_path / "none.csv", CAPTIONS, IMAGES)
-    refused("neither JSON lines nor CSV", crisscrossed, write(tmp_path, RELEASE, "sits.txt"), CAPTIONS, IMAGES)
-    refused("outside='keep'", crisscrossed, write(tmp_path, RELEASE), CAPTIONS, IMAGES, outside="keep")
-
-
-def test_positives_follow_the_ratings(tmp_path):
-    low = "COCO_val2014:sentid:771687,COCO_val2014_000000391895.jpg,2.99,c2i_original\n"
-    ratings = crisscrossed(write(tmp_path, RELEASE + low), CAPTIONS, IMAGES)
-    # rated 3.0 is a positive, the ground-truth pair rated 2.99 is none, the one that nobody rated stays
-    assert ratings.positives(GROUND_TRUTH).tolist() == [[True, False, False], [False, True, True]]
-    assert ratings.positives(GROUND_TRUTH, keep_ground_truth=True).tolist() == [
-        [True, True, False],
-        [False, True, True],
-    ]
-    assert ratings.positives(GROUND_TRUTH, threshold=1.5).tolist() == [[True, True, True], [False, True, True]]
-    assert int(GROUND_TRUTH.sum()) == 3  # left as it was
-    refused(r"must be \(image, caption\)", ratings.positives, GROUND_TRUTH[:1])
 
 
 def test_each_reading_is_the_correlation_of_its_own_values():
@@ -124,7 +64,7 @@ def test_each_reading_is_the_correlation_of_its_own_values():
     captions, images = torch.arange(12).repeat(2), torch.cat([data.image_of_caption, (data.image_of_caption + 1) % 6])
     scores = torch.linspace(5, 0, 24) + 0.1 * torch.randn(24, generator=torch.Generator().manual_seed(0))
     tables = human_correlation(data, Ratings(captions, images, scores.clamp(0, 5)))
-    references = [[data.captions[caption] for caption in own.tolist()] for own in data.captions_of_image]
+    references = [[data.captions[caption] for caption in own_values.tolist()] for own_values in data.captions_of_image]
     phi = cider_matrix(data.captions, references)
     left_out = cider_matrix(
         data.captions, references, image_of_caption=data.image_of_caption.tolist(), leave_one_out=True

@@ -7,7 +7,6 @@ from workshop.explore.negatives import explore_masking, explore_negatives, explo
 from itmlab.errors import ItmlabError
 from itmlab.scenes import load
 from itmlab.text.graph import SceneGraph, SceneObject, Span, tokenise
-from tests.plain_model import PlainModel
 from tests.workshop.colour_cross_encoder import ColourCrossEncoder, judging_set
 from tests.workshop.reading import controls, opened, words
 from tests.workshop.small_cross_encoder import small_cross_encoder
@@ -37,13 +36,13 @@ def test_it_shows_the_graph_the_phrases_and_three_draws_of_each_masking(of_maski
 
 
 def test_another_caption_another_seed_and_another_probability_are_seen(of_masking):
-    made = controls(of_masking)
+    created = controls(of_masking)
     before = words(of_masking.shown[1])
-    made["seed"].value = 5
+    created["seed"].value = 5
     assert words(of_masking.shown[1]) != before
-    made["probability"].value = 1.0
+    created["probability"].value = 1.0
     assert " ".join(words(of_masking.shown[1])).count("dog") == 1  # in the caption; hidden in every draw
-    made["caption"].value = "a dog"
+    created["caption"].value = "a dog"
     assert "<b>man</b>" not in words(of_masking.shown[0])
 
 
@@ -78,31 +77,29 @@ def model(data):
 
 @pytest.fixture
 def of_negatives(data, model):
-    return opened(explore_negatives(model, data, picture=1, rows=4, drawn=6))
+    explorer = explore_negatives(model, data, picture=1, rows=4, drawn=6)
+    controls(explorer)["K maskings"].value = controls(explorer)["L fillings"].value = 6
+    return opened(explorer)
 
 
 def test_it_shows_the_hardest_negatives_of_the_caption(of_negatives, data, model):
     chosen = int(data.captions_of_image[1][0])
-    made = synthetic_negatives(data, [chosen], "tags", run=model, keep=4, fluent="scenes")
+    size = {"maskings": 6, "samples": 6, "keep": 4}
+    created = synthetic_negatives(data, [chosen], "tags", run=model, fluent="scenes", **size)
     (figure,) = of_negatives.shown
     assert f"Negatives of caption {data.caption_ids[chosen]}" in figure.layout.title.text
-    assert {f"{score:.3f}" for score in made.scores[1].tolist()} <= set(words(figure))
+    assert {f"{score:.3f}" for score in created.scores[1].tolist()} <= set(words(figure))
     assert sum(text in ("✗ false", "✓ true", "? undecided") for text in words(figure)) == 5  # the caption's, too
 
 
 def test_each_filter_lets_more_through_than_the_one_before(data, model):
     explorer = explore_negatives(model, data, generator="wm", rows=1000, fluent=None)
-    found = []
+    controls(explorer)["K maskings"].value = 12
+    result = []
     for name in ("with implied words", "the paper's", "none"):
         controls(explorer)["filter"].value = name
-        found.append({text for text in words(explorer.figures()[0]) if "<b>" in text and "<span" in text})
-    assert found[0] <= found[1] <= found[2] and len(found[0]) < len(found[2])
-
-
-def test_a_model_that_cannot_refill_is_told_in_one_line(data):
-    explorer = explore_negatives(PlainModel(), data)
-    (figure,) = explorer.figures()
-    assert "Nothing to show" in figure.layout.title.text
+        result.append({text for text in words(explorer.figures()[0]) if "<b>" in text and "<span" in text})
+    assert result[0] <= result[1] <= result[2] and len(result[0]) < len(result[2])
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +114,7 @@ def of_words(squares):
 
 def test_a_wrong_word_typed_is_seen_and_corrected(of_words):
     controls(of_words)["sentence"].value = "A blue square."
-    found = " ".join(words(of_words.shown[0]))
-    assert found.count("blue") == 1 and found.count("red") == 1 and "blue (95)" in found and "✗ false" in found
+    result = " ".join(words(of_words.shown[0]))
+    assert result.count("blue") == 1 and result.count("red") == 1 and "blue (95)" in result and "✗ false" in result
     controls(of_words)["rewrite from"].value = 1.0
     assert " ".join(words(of_words.shown[0])).count("blue") == 2

@@ -5,12 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from workshop.analysis.negatives import (
     GENERATORS,
-    DifficultyHistory,
     difficulty_gap,
     difficulty_history,
     synthetic_negatives,
@@ -37,15 +33,15 @@ def model(data):
 
 @pytest.fixture(scope="module")
 def made(data, model):
-    captions = [int(own[0]) for own in data.captions_of_image]
+    captions = [int(own_values[0]) for own_values in data.captions_of_image]
     return {way: synthetic_negatives(data, captions, way, run=model, fluent="scenes", **FEW) for way in GENERATORS}
 
 
 @pytest.mark.parametrize("way", GENERATORS)
 def test_negatives_are_numbered_scored_and_judged(data, model, made, way):
-    one = made[way]
-    assert len(one) == sum(map(len, one.negatives)) > 10 and len(one.all()) == len(one.images) == len(one)
-    for caption, row, positive in zip(one.captions, one.negatives, one.positive.tolist(), strict=True):
+    entry = made[way]
+    assert len(entry) == sum(map(len, entry.negatives)) > 10 and len(entry.all()) == len(entry.images) == len(entry)
+    for caption, row, positive in zip(entry.captions, entry.negatives, entry.positive.tolist(), strict=True):
         image = int(data.image_of_caption[caption])
         assert all((negative.image, negative.caption) == (image, caption) for negative in row)
         assert len({negative.sentence for negative in row} | {data.captions[caption]}) == len(row) + 1
@@ -58,38 +54,27 @@ def test_negatives_are_numbered_scored_and_judged(data, model, made, way):
             assert negative.truth == data.world.entails(image, negative.sentence)
 
 
-def test_the_same_seed_makes_the_same_and_another_does_not(data, model):
-    captions = [3, 8, 12]
-    first, again, other = (
-        synthetic_negatives(data, captions, "tags", run=model, seed=seed, truth=False, **FEW) for seed in (1, 1, 2)
-    )
-    assert first.negatives == again.negatives != other.negatives
-
-
-def test_without_the_filter_there_are_more_and_those_with_it_are_among_them(data, model):
-    settings = {"run": model, "keep": None, "truth": False, **FEW, "maskings": 8, "samples": 8}
-    plain = synthetic_negatives(data, [0, 5, 10, 15], "wm", filtered=False, **settings)
-    sieved = synthetic_negatives(data, [0, 5, 10, 15], "wm", **settings)
-    assert len(sieved) < len(plain)
-    for all_of, kept in zip(plain.negatives, sieved.negatives, strict=True):
-        assert {one.sentence for one in kept} < {one.sentence for one in all_of}
-
-
 def test_what_said_words_imply_counts_as_said_unless_not_asked(data, model):
     settings = {"run": model, "keep": None, **FEW, "maskings": 12, "samples": 12}
     paper, wider = (
-        synthetic_negatives(data, range(30), "wm", implied=implied, **settings) for implied in (False, True)
+        synthetic_negatives(data, range(12), "wm", implied=implied, **settings) for implied in (False, True)
     )
-    gone = {(one.caption, one.sentence) for one in paper.all()} - {(one.caption, one.sentence) for one in wider.all()}
+    gone = {(entry.caption, entry.sentence) for entry in paper.all()} - {
+        (entry.caption, entry.sentence) for entry in wider.all()
+    }
     assert gone and len(wider) == len(paper) - len(gone)
     assert wider.truth.share.percent > paper.truth.share.percent
 
 
 def test_without_a_model_rules_still_work_and_nothing_is_scored(data):
-    made = synthetic_negatives(data, [0, 1], "vse_c", keep=4)
-    assert made.positive is None and all(one.score is None for one in made.all()) and max(map(len, made.negatives)) <= 4
+    created = synthetic_negatives(data, [0, 1], "vse_c", keep=4)
+    assert (
+        created.positive is None
+        and all(entry.score is None for entry in created.all())
+        and max(map(len, created.negatives)) <= 4
+    )
     with pytest.raises(ItmlabError, match="have no scores"):
-        _ = made.difficulty
+        _ = created.difficulty
 
 
 @pytest.mark.parametrize(
@@ -98,10 +83,9 @@ def test_without_a_model_rules_still_work_and_nothing_is_scored(data):
         ([], {}, "numbers from 0 to 29"),
         ([30], {}, "numbers from 0 to 29"),
         ([-1], {}, "numbers from 0 to 29"),
-        ([1, 1], {"generator": "vse_c"}, "each of them once"),
+        ([1, 1], {"generator": "vse_c"}, "different numbers"),
         ([1], {"generator": "vsec"}, "no generator 'vsec'"),
         ([1], {}, "tags needs a cross-encoder"),
-        ([1], {"generator": "in_batch", "batch": 0}, "batch"),
     ],
 )
 def test_what_cannot_be_made_is_one_line(data, captions, options, message):
@@ -112,10 +96,10 @@ def test_a_function_of_ones_own_is_a_generator_too(data, model):
     def shouted(captions, graphs, image_captions, *, generator):
         return [[Negative(caption.upper()), Negative(f"{caption} Not.")] for caption in captions]
 
-    made = synthetic_negatives(data, [2, 9], shouted, scorer=model, truth=False)
-    assert made.generator == "shouted"  # capital letters are no difference, so one of two stays
-    assert [row[0].sentence for row in made.negatives] == [f"{data.captions[at]} Not." for at in (2, 9)]
-    assert [len(row) for row in made.negatives] == [1, 1] and made.negatives[1][0].score is not None
+    created = synthetic_negatives(data, [2, 9], shouted, scorer=model, truth=False)
+    assert created.generator == "shouted"  # capital letters are no difference, so one of two stays
+    assert [row[0].sentence for row in created.negatives] == [f"{data.captions[at]} Not." for at in (2, 9)]
+    assert [len(row) for row in created.negatives] == [1, 1] and created.negatives[1][0].score is not None
 
 
 def recorded(*counts: list[int]) -> SimpleNamespace:
@@ -128,36 +112,16 @@ def recorded(*counts: list[int]) -> SimpleNamespace:
     return SimpleNamespace(history=history, directory="runs/one")
 
 
-@given(arrays(np.int64, (3, 8), elements=st.integers(0, 9)), st.floats(0.01, 0.99))
-def test_quantiles_are_those_of_points_spread_evenly_in_their_bins(counts, share):
-    """Beside numpy's interpolation of the cumulative counts."""
-    history = DifficultyHistory(np.arange(3), counts)
-    for row, found in enumerate(history.quantile(share)):
-        total = counts[row].sum()
-        if total == 0:
-            assert np.isnan(found)
-            continue
-        below = sum(
-            min(max((found - low) / 0.25, 0), 1) * n for low, n in zip(history.edges, counts[row], strict=False)
-        )
-        assert below == pytest.approx(share * total, abs=1e-6)
-
-
-def test_a_run_without_such_negatives_is_refused_in_one_line():
-    with pytest.raises(ItmlabError, match=r"swapped.*retrieved, synthetic"):
-        difficulty_history(recorded([1, 0]), "swapped")
-    with pytest.raises(ItmlabError, match=r"runs/one: .* — take a run of"):
-        difficulty_history(SimpleNamespace(history=[{"kind": "epoch"}], directory="runs/one"))
-
-
 def test_how_much_more_difficult_is_paired_over_the_second_half():
     """Of four recorded steps the last two count: means of −0.25 and 0.5 beside −0.75 and 0, and so on."""
     late = ([[0, 4, 0, 0], [0, 1, 1, 2]], [[4, 0, 0, 0], [0, 2, 0, 2]], [[0, 0, 0, 8], [0, 0, 1, 1]])
-    runs = [recorded([9, 0, 0, 0], [0, 0, 0, 9], *one) for one in late]
-    others = [recorded([0, 0, 0, 9], [0, 9, 0, 0], *([1, 1, 0, 0] for _ in one)) for one in late]
+    runs = [recorded([9, 0, 0, 0], [0, 0, 0, 9], *entry) for entry in late]
+    others = [recorded([0, 0, 0, 9], [0, 9, 0, 0], *([1, 1, 0, 0] for _ in entry)) for entry in late]
     middles = np.array([-0.75, -0.25, 0.25, 0.75])
-    gaps = [100 * (np.sum(one, axis=0) @ middles / np.sum(one) + 0.5) for one in late]
+    gaps = [100 * (np.sum(entry, axis=0) @ middles / np.sum(entry) + 0.5) for entry in late]
     ends = scipy.stats.t.interval(0.95, 2, loc=np.mean(gaps), scale=scipy.stats.sem(gaps))
     assert difficulty_gap(runs, others) == pytest.approx((np.mean(gaps), *ends))
-    refused("two or more", difficulty_gap, runs[:1], others[:1])
-    refused("3 and 2", difficulty_gap, runs, others[:2])
+    median = difficulty_history(runs[0]).quantile(0.5)
+    assert median.tolist() == pytest.approx([-0.75, 0.75, -0.25, 0.5])
+    nothing = SimpleNamespace(history=[{"kind": "epoch"}], directory="runs/one")
+    refused("runs/one", difficulty_history, nothing)
