@@ -72,7 +72,7 @@ def true_negative_rate(labels: Sequence[bool | None], images: Int64[Tensor, "sen
         Fan et al. (2022), Sec. 4.2: 96.5 % of 200 sentences, judged by two people.
 
     >>> print(true_negative_rate([False, False, None, True], torch.arange(4)))
-    66.7 % (20.8 to 93.9) of 3 decided; 1 undecided
+    66.7 % (15.9 to 95.5) of 3 decided; 1 undecided
     """
     is_decided = torch.tensor([label is not None for label in labels], dtype=torch.bool)
     is_false = torch.tensor([label is False for label in labels], dtype=torch.bool)
