@@ -28,6 +28,7 @@ SHIPPED_DIRECTORY = Path(__file__).parent / "english" / "model"
 MAXIMUM_CHARACTERS = 200_000  # a longer caption is a file that was passed by mistake
 CAPTIONS_PER_WRITE = 4096  # an interrupted parse loses at most this many graphs
 _BLANKS = re.compile(r"[\x00-\x1f\x7f-\x9f\s]+")
+_LONG_RUN = re.compile(r"\S{100}(?=\S)")  # spaCy's tokeniser takes quadratic time for a run without blanks
 
 
 def parse(
@@ -35,7 +36,8 @@ def parse(
 ) -> list[SceneGraph]:
     """Return the scene graph of each caption, in order. Equal captions are parsed once.
 
-    Line breaks and control characters are read as blanks. A caption that names nothing has an empty graph.
+    Line breaks and control characters are read as blanks, and a run of more than 100 characters as several words. A
+    caption that names nothing has an empty graph.
 
     Args:
         captions: the captions.
@@ -81,7 +83,8 @@ def _checked(captions: Sequence[str]) -> list[str]:
         if len(caption) > MAXIMUM_CHARACTERS:
             message = f"caption {number} has {len(caption):,} characters"
             raise ItmlabError(message, remedy=f"give at most {MAXIMUM_CHARACTERS:,}")
-        texts.append(_BLANKS.sub(" ", caption.encode("utf-8", "replace").decode("utf-8")).strip())
+        text = _BLANKS.sub(" ", caption.encode("utf-8", "replace").decode("utf-8")).strip()
+        texts.append(_LONG_RUN.sub(r"\g<0> ", text))
     return texts
 
 

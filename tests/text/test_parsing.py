@@ -183,3 +183,8 @@ for number in range(60):
     assert [process.communicate()[1] for process in processes] == ["", ""]
     names = [f"{name} {number}" for name in ("first", "second", "both") for number in range(60)]
     assert len(GraphCache("v1", tmp_path).read(names)) == len(names)
+
+
+def test_a_long_run_without_blanks_is_parsed_in_linear_time():
+    (graph,) = parse(["a dog " + "[" * 5_000], cache=False)
+    assert graph.objects[0].lemma == "dog"
