@@ -105,7 +105,7 @@ def screenshot(page, name: str) -> None:
 def test_a_cells_figure_is_alive_and_no_wider_than_its_column_though_it_carries_a_picture(page, lab: Lab) -> None:
     open_and_run(page, lab, "plain.ipynb", PLAIN)
     page.locator(".js-plotly-plot .main-svg").first.wait_for(timeout=PATIENCE)
-    output = page.locator(".jp-OutputArea-output")
+    output = page.locator(".jp-OutputArea-output:has(.main-svg)")
     ((column, _),), ((width, height),) = (
         output.evaluate_all(BOXES),
         output.locator(".main-svg >> nth=0").evaluate_all(BOXES),
