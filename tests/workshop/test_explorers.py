@@ -1,15 +1,18 @@
 """The explorers of false negatives, retrieval and kernel memories follow their controls."""
 
-from workshop import explore
+import pytest
+from workshop import analysis, explore
 
+from itmlab.data.captionset import CaptionSet
+from tests.refusals import refused
 from tests.workshop.conftest import ColourModel
+from tests.workshop.small_world import small_set
 from tests.workshop.synthetic import synthetic_study
 
 
 def test_the_explorers_follow_their_controls() -> None:
     from tests.workshop.reading import controls, opened
     from tests.workshop.small_retrievals import small_retrievals
-    from tests.workshop.small_world import small_set
 
     def words(explorer):
         return "".join(str(figure.to_plotly_json()) for figure in explorer.shown)
@@ -37,3 +40,24 @@ def test_the_explorers_follow_their_controls() -> None:
     after = words(memories)
     assert before != after and "σ = 1, m = 8" in after
     assert "caption “" in moved(memories, anchor="caption", weights="identity")
+
+
+@pytest.mark.parametrize("explored", ["explore_attention", "explore_embeddings", "explore_kernel_memory", "study"])
+def test_an_image_without_a_caption_is_named(explored) -> None:
+    data = small_set(4)
+    without = CaptionSet(
+        name=data.name,
+        images=data.images,
+        image_ids=data.image_ids,
+        captions=data.captions[:1],
+        caption_ids=data.caption_ids[:1],
+        image_of_caption=data.image_of_caption[:1],
+        splits={},
+    )
+    call = {
+        "explore_attention": lambda: explore.explore_attention({}, without),
+        "explore_embeddings": lambda: explore.explore_embeddings({}, without),
+        "explore_kernel_memory": lambda: analysis.synthesis_batch(None, without),
+        "study": lambda: analysis.study(None, without),
+    }[explored]
+    refused("3 images have no caption.*'image 1'", call)

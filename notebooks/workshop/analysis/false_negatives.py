@@ -23,7 +23,7 @@ from itmlab.samplers import FalseNegativeEliminating, Sampler, Statistics, poste
 from itmlab.samplers.fne import trusted_pairs
 from itmlab.train.scores import similarity
 
-from .scoring import Direction, model_of, require_truth
+from .scoring import Direction, model_of, require_captions, require_truth
 
 
 @dataclass(frozen=True)
@@ -115,6 +115,7 @@ def study(
     Raises:
         ItmlabError: no pair is the best of its row and column.
     """
+    require_captions(data)
     scores = similarity(model_of(run), data)
     generator = torch.Generator().manual_seed(seed)
     sampler = FalseNegativeEliminating(negatives=statistics, minimum_positives=1)

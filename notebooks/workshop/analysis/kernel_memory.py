@@ -24,7 +24,7 @@ from itmlab.synthesis.synhnc import REGULARISATION, Weights, associate, kmeans, 
 from itmlab.train.scores import embed_captions, embed_images
 
 from .embeddings import features_apart
-from .scoring import Direction
+from .scoring import Direction, require_captions
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +125,7 @@ def synthesis_batch(
     Raises:
         ItmlabError: the model has no such features, or there are fewer than two pictures.
     """
+    require_captions(data)
     model = features_apart(run)
     inputs, generator = looked_at(model, data), torch.Generator().manual_seed(seed)
     images = torch.randperm(len(data), generator=generator)[:pairs]

@@ -25,9 +25,17 @@ def model_of(run: Any) -> Any:
 
 
 def require_truth(truth: Any, data: CaptionSet) -> None:
-    """Refuse data of which no world knows what is true."""
+    """Refuse data without ground truth."""
     if truth is None:
         raise ItmlabError("this dataset has no ground truth", where=data.name, remedy='use itmlab.load("scenes")')
+
+
+def require_captions(data: CaptionSet) -> None:
+    """Refuse data in which an image has no caption."""
+    missing = [number for number, captions in enumerate(data.captions_of_image) if not len(captions)]
+    if missing:
+        names = f"{len(missing)} images have no caption; the first is {data.image_ids[missing[0]]!r}"
+        raise ItmlabError(names, where=data.name, remedy="leave them out: data.select([...])")
 
 
 def matching(run: Any, data: CaptionSet) -> Match:

@@ -11,6 +11,7 @@ from itmlab.data.captionset import CaptionSet
 
 from ..analysis.attention import AttentionMap, Measure, caption_maps, dual_encoder_of, spoken_words
 from ..analysis.embeddings import Embedded
+from ..analysis.scoring import require_captions
 from ..plots.canvas import draw_captioned, draw_table
 from ..plots.maps import MOST, draw_attention_maps, draw_projection, draw_words_on_patch
 from .base import Explorer, wide
@@ -27,6 +28,7 @@ def explore_attention(runs: Mapping[str, Any], data: CaptionSet) -> Explorer:
     marks what a word means. Below, what lands on one patch of the picture: pointing at another patch shows its words,
     a click keeps it; pointing at a word's map shows that one larger, a click chooses the word.
     """
+    require_captions(data)
     names, state = list(runs), {"patch": -1}
     picture = PicturePicker(data)
     caption = ipywidgets.Dropdown(description="caption", **wide(678))
@@ -113,6 +115,7 @@ def explore_embeddings(
     A lasso around some lists their captions, and `.selection` holds their numbers. `picture` is the first one, `most`
     how many points a map draws.
     """
+    require_captions(data)
     which = PicturePicker(data, picture)
 
     def draw() -> list[go.Figure]:
