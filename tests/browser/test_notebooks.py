@@ -235,8 +235,7 @@ def test_run_all_draws_the_explorer_and_a_slider_moves_it(page, lab: Lab) -> Non
         if number == 0:
             page.mouse.down()
     page.mouse.up()
-    page.locator(FIGURES).nth(1).get_by_text("What they share").wait_for(timeout=60_000)
-    page.locator(FIGURES).nth(1).get_by_text("in the lasso").wait_for()
+    page.locator(FIGURES).nth(1).get_by_text("pictures in the lasso").wait_for(timeout=60_000)
     screenshot(page, "notebook_05_lasso")
 
     switch_to_dark(page)
