@@ -152,7 +152,7 @@ def sentences_told(
 def draw_both_pictures(
     accuracies: Mapping[str, Mapping[str, BothPictures]],
     *,
-    title: str,
+    title: str = "",
     subtitle: str = "",
     printed: Mapping[str, Mapping[str, float]] | None = None,
 ) -> go.Figure:
