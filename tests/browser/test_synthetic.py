@@ -22,7 +22,7 @@ explore.explore_negatives(cross_encoder, data, generator="vse_c")
 
 def test_another_generator_another_temperature_and_another_picture_bring_other_negatives(page, lab: Lab) -> None:
     open_and_run(page, lab, "synthetic.ipynb", CELL)
-    page.locator(".js-plotly-plot .annotation-text").first.wait_for(timeout=PATIENCE)
+    page.locator(".js-plotly-plot .annotation-text >> visible=true").first.wait_for(timeout=PATIENCE)
     rules = annotations(page)
     screenshot(page, "synthetic_rules")
     assert "the world says" in rules and "✗ false" in rules

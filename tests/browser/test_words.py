@@ -16,7 +16,7 @@ explore.explore_words({"cross-encoder": ColourCrossEncoder(data.captions)}, data
 
 def test_a_typed_sentence_is_explained_word_by_word(page, lab: Lab) -> None:
     open_and_run(page, lab, "words.ipynb", CODE)
-    page.locator(".js-plotly-plot .annotation-text").first.wait_for(timeout=PATIENCE)
+    page.locator(".js-plotly-plot .annotation-text >> visible=true").first.wait_for(timeout=PATIENCE)
     before = annotations(page)
     assert "red" in before and "95" not in before
     box = page.locator(".widget-text input[type=text]").first
