@@ -25,7 +25,7 @@ def test_another_generator_another_temperature_and_another_picture_bring_other_n
     page.locator(".js-plotly-plot .annotation-text >> visible=true").first.wait_for(timeout=PATIENCE)
     rules = annotations(page)
     screenshot(page, "synthetic_rules")
-    assert "the world says" in rules and "✗ false" in rules
+    assert "the world" in rules and "✗" in rules
     page.locator(".widget-dropdown select").first.select_option("tags")
     refilled = wait_for_change(page, rules)
     screenshot(page, "synthetic_tags")
@@ -34,4 +34,4 @@ def test_another_generator_another_temperature_and_another_picture_bring_other_n
     choose_picture(page, 2)
     other = wait_for_change(page, colder)
     screenshot(page, "synthetic_other_picture")
-    assert "the world says" in other and other != rules
+    assert "the world" in other and other != rules
