@@ -7,7 +7,8 @@ of a sentence of n tokens. The model is any function that continues sentences, o
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import torch
 from jaxtyping import Float, Int64
@@ -16,6 +17,7 @@ from torch.nn.functional import cross_entropy
 
 from ..errors import ItmlabError
 from ..storage import fetched, weights_directory
+from ..text.tokens import public_tokenizer
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -187,24 +189,21 @@ def _check_causal(model: CausalModel) -> None:
 
 
 def _pretrained(name: str) -> "tuple[PreTrainedModel, PreTrainedTokenizerBase]":
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoModelForCausalLM
     from transformers.utils import logging
 
     name = str(SHIPPED / name) if name.isalnum() and (SHIPPED / name).is_dir() else name
     weights = {"use_safetensors": True, "dtype": torch.float32, "output_loading_info": True}
 
-    def load() -> Any:
-        loaded = AutoModelForCausalLM.from_pretrained(name, trust_remote_code=False, **weights)
-        return *loaded, AutoTokenizer.from_pretrained(name, trust_remote_code=False)
-
     shown = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()  # of the weights read
     try:
-        model, report, tokenizer = fetched(name, load)
+        load = partial(AutoModelForCausalLM.from_pretrained, name, trust_remote_code=False, **weights)
+        model, report = fetched(name, load)
     finally:
         if shown:
             logging.enable_progress_bar()
     if lacking := sorted(report["missing_keys"]):  # transformers would fill them with noise
         message = f"the checkpoint lacks {len(lacking)} weights, first {lacking[0]}"
         raise ItmlabError(message, where=name, remedy="use the checkpoint of a causal language model")
-    return model, tokenizer
+    return model, public_tokenizer(name)

@@ -230,6 +230,31 @@ def check_k(k: int, candidates: int, *, where: str | None = None, remedy: str | 
 # Both directions, over one pool of images and captions, several folds, or block by block.
 
 
+def chance_rsum(positives: Mask, ks: Sequence[int]) -> float:
+    """Return the sum of recalls that a random order of the candidates stays below in 19 of 20 cases or more.
+
+    Recalls at different k are taken as perfectly correlated, which makes the bound wider.
+
+    Args:
+        positives: which caption (column) belongs to which image (row).
+        ks: the cut-offs of the recalls.
+
+    >>> round(chance_rsum(torch.eye(1000, dtype=torch.bool), (1, 5, 10)), 1)
+    4.7
+    """
+    mean, variance = 0.0, 0.0
+    for mask in (positives, positives.T):
+        count, candidates, deviation = mask.sum(dim=1).double(), mask.shape[1], 0.0
+        missed = torch.ones_like(count)
+        for place in range(min(max(ks), candidates)):  # as in `expected_recalls_of_each`, with all scores equal
+            missed = missed * (1 - count / (candidates - place)).clamp(min=0)
+            if place + 1 in ks:
+                mean += 100 * float((1 - missed).mean())
+                deviation += 100 * float((missed * (1 - missed)).mean() / len(missed)) ** 0.5
+        variance += deviation**2
+    return mean + 1.645 * variance**0.5
+
+
 def retrieval(
     similarity: Float[Tensor, "image caption"],
     positives: Bool[Tensor, "image caption"] | Pairs | None = None,

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from ..errors import ItmlabError
-from ..storage import read_json, write_bytes, write_json
+from ..storage import fetched, read_json, write_bytes, write_json
 from .rules.lexicon import TABLES
 from .tokenizer_files import read_tokenizer_file
 
@@ -205,6 +205,24 @@ def load_tokenizer(directory: str | Path) -> "PreTrainedTokenizerFast":
         message = f"not a tokeniser: {' '.join(str(error).split())[:200]}"
         raise ItmlabError(message, where=str(files[0]), remedy="save the model again") from None
     return as_plain_text(PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names))
+
+
+def public_tokenizer(name: str) -> "PreTrainedTokenizerFast":
+    """Read the tokeniser of a public checkpoint, after the checks of `read_tokenizer_file`.
+
+    Args:
+        name: a name on the hub, or a folder.
+
+    Raises:
+        ItmlabError: there is no such checkpoint, or its tokenizer.json is implausible.
+    """
+    from transformers import AutoTokenizer
+    from transformers.utils import cached_file
+
+    path = fetched(name, lambda: cached_file(name, VOCABULARY_FILE, _raise_exceptions_for_missing_entries=False))
+    if path is not None:
+        read_tokenizer_file(path)
+    return fetched(name, lambda: AutoTokenizer.from_pretrained(name, trust_remote_code=False, use_fast=True))
 
 
 PUBLIC_FRAME = {"pad_token": "<pad>", "unk_token": "<unk>", "cls_token": "<start>", "sep_token": "<end>"}

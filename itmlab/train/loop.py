@@ -19,6 +19,7 @@ from ..data.batches import Batch, PairBatches
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError, printable
 from ..fields import check
+from ..metrics import chance_rsum
 from ..models.base import WEIGHTS_FILE
 from ..models.photographs import as_seen_by
 from ..session import usual_defaults
@@ -27,7 +28,7 @@ from .checkpoint import CHECKPOINT_FILE, load_checkpoint, locked
 from .directory import begin, described, refuse_another
 from .interruption import signals_collected
 from .recipes import Recipe
-from .record import IDLE_RECORDS, OnRecord, RunWriter, first_step_warnings, is_at_chance, reason_idle, step_details
+from .record import IDLE_RECORDS, OnRecord, RunWriter, first_step_warnings, reason_idle, step_details
 from .run import Run, keeps
 from .scores import CUTOFFS, evaluate
 from .session import memory_named, repeatable, this_process
@@ -190,7 +191,7 @@ def run_training(
             if validation and ((epoch + 1) % settings.validate_every == 0 or is_last):
                 ks = [k for k in CUTOFFS if k <= max(len(validation), 1)]  # what few images allow
                 scores = evaluate(model, validation, ks=ks, between=writer.stop_if_asked)
-                if is_last and is_at_chance(scores["rsum"], validation, ks):
+                if is_last and scores["rsum"] <= chance_rsum(validation.positives, ks):
                     writer.warn(f"RSum {scores['rsum']:.1f} on validation is what a random order reaches")
             writer.add("epoch", loss=position.loss_sum / position.loss_count, **scores)
             better = keeps(scores.get("rsum"), position.best, epoch + 1, settings.warm_up_epochs)

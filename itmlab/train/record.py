@@ -16,7 +16,6 @@ from torch import Tensor, nn
 from ..data.batches import Batch
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
-from ..metrics import retrieval
 from ..models.base import listed
 from ..storage import write_bytes
 from .checkpoint import CHECKPOINT_FILE
@@ -190,10 +189,3 @@ def first_step_warnings(recipe: Recipe, result: BatchLoss, batch: Batch, model: 
         yield "the loss has no gradient, so that nothing is learnt"
     elif changing < 0.5 * with_gradient:  # weights near 0, such as fresh biases, move at any rate
         yield f"optimiser.learning_rate is {rate:g}, which is too small to change the weights"
-
-
-def is_at_chance(rsum: float, data: CaptionSet, ks: Sequence[int]) -> bool:
-    """Whether one of 19 random orders of the candidates reaches a sum of recalls (a test at the level of 5 %)."""
-    generator, shape = torch.Generator().manual_seed(0), (len(data), len(data.captions))
-    orders = (torch.rand(shape, generator=generator) for _ in range(19))
-    return any(rsum <= retrieval(order, data.positives, ks=ks)["rsum"] for order in orders)

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -16,6 +17,7 @@ from torch import Tensor, nn
 
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError, printable
+from ..metrics import chance_rsum
 from ..models import load_model
 from ..session import usual_defaults
 from ..storage import inside, read_json, sync_directory, usable, write_bytes
@@ -68,7 +70,10 @@ class Evaluated:
             protocol: "field" or "corrected" (captions of other images that read the same are right too).
         """
         part = data if split is None else data.split(split)
-        return evaluate(self, part, folds=folds, ks=ks, relevance=relevance, truth=truth, protocol=protocol)
+        scores = evaluate(self, part, folds=folds, ks=ks, relevance=relevance, truth=truth, protocol=protocol)
+        if folds == 1 and scores["rsum"] <= chance_rsum(part.positives, ks):
+            warnings.warn(f"RSum {scores['rsum']:.1f} is what a random order reaches", stacklevel=2)
+        return scores
 
 
 # What the records of a history must have, by kind; numbers unless another type is named.

@@ -1,5 +1,6 @@
 """Perplexity against the chain rule written out, and that neither a batch nor its padding has a say."""
 
+import json
 import math
 
 import pytest
@@ -126,6 +127,19 @@ def test_what_cannot_be_read_is_refused(model, tokenizer, tmp_path):
     torch.save(model.state_dict(), tmp_path / "pytorch_model.bin")  # could run code when it is read
     (tmp_path / "model.safetensors").unlink()
     refused("cannot load the pretrained model", fluency, ["dog"], str(tmp_path))
+
+
+def test_a_tokeniser_that_could_exhaust_memory_is_refused_before_it_is_read(model, tokenizer, tmp_path):
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    content = json.loads((tmp_path / "tokenizer.json").read_text())
+    content["normalizer"] = {"type": "Sequence", "normalizers": [DOUBLED] * 60}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(content))
+    refused("tokenizer.json", causal_model, str(tmp_path))
+
+
+# Each time the text is twice as long.
+DOUBLED = {"type": "Replace", "pattern": {"Regex": "(.)"}, "content": "aa"}
 
 
 def test_no_sentences_have_no_fluency(model, tokenizer):

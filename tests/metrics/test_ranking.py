@@ -266,3 +266,12 @@ def test_evaluate_takes_a_protocol_and_ranks_large_sets_in_blocks(monkeypatch):
 )  # fmt: skip
 def test_a_table_that_cannot_be_made_is_refused(similarity, options, message):
     refused(message, retrieval, similarity, **options)
+
+
+@pytest.mark.parametrize(("images", "per_image"), [(30, 1), (100, 5)])
+def test_few_random_orders_reach_more_than_chance(images, per_image):
+    positives = torch.eye(images, dtype=torch.bool).repeat_interleave(per_image, dim=1)
+    bound, source = ranking.chance_rsum(positives, (1, 5, 10)), torch.Generator().manual_seed(0)
+    orders = (torch.rand(positives.shape, generator=source) for _ in range(200))
+    sums = torch.tensor([retrieval(order, positives)["rsum"] for order in orders])
+    assert (sums <= bound).double().mean() > 0.9 and float(sums.mean()) < bound < 1.5 * float(sums.mean())

@@ -1,7 +1,6 @@
 """Torch's defaults of a session do not change what models compute, and models built under them can be trained."""
 
 import copy
-from contextlib import contextmanager
 
 import pytest
 import torch
@@ -11,27 +10,9 @@ from itmlab.models.pairs import on_device
 from tests.models import cross_encoders, fragments
 from tests.models.conftest import CAPTIONS, configuration
 from tests.models.cross_encoders import pictures
+from tests.sessions import SESSIONS
 
 KINDS = ["vit", "clip", "sgraf", "scan_i2t", "vsrn", "vsepp", "cross-encoder", "oscar"]
-
-
-@contextmanager
-def default_dtype(dtype: torch.dtype):
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(dtype)
-    try:
-        yield
-    finally:
-        torch.set_default_dtype(before)
-
-
-SESSIONS = {
-    "float64": lambda: default_dtype(torch.float64),
-    "bfloat16": lambda: default_dtype(torch.bfloat16),
-    "device": lambda: torch.device("meta"),  # stands for a GPU
-    "no grad": torch.no_grad,
-    "inference": torch.inference_mode,
-}
 
 
 def built(kind: str):

@@ -146,3 +146,10 @@ def test_a_run_opened_by_a_relative_path_is_found_after_chdir(finished, tmp_path
     run = Run(finished.directory.name)
     monkeypatch.chdir(tmp_path)
     assert repr(run) == f"Run(fne, tiny, {finished.directory.name})" and run.history == finished.history
+
+
+def test_a_result_at_chance_is_said_to_be_at_chance(finished, data, monkeypatch):
+    noise = torch.rand(finished.similarity(data).shape, generator=torch.Generator().manual_seed(0))
+    monkeypatch.setattr(finished, "similarity", lambda part: noise[: len(part), : len(part.captions)])
+    with pytest.warns(UserWarning, match="random order"):
+        finished.evaluate(data, split=None)

@@ -1,41 +1,13 @@
 """Torch's defaults of a session change nothing (issue 44, entry 20)."""
 
-from contextlib import contextmanager
-
 import pytest
 import torch
 from safetensors.torch import load_file
 
 import itmlab
 from itmlab.train.scores import write_embeddings
+from tests.sessions import SESSIONS
 from tests.train.world import micro
-
-
-@contextmanager
-def default_dtype(dtype):
-    torch.set_default_dtype(dtype)
-    try:
-        yield
-    finally:
-        torch.set_default_dtype(torch.float32)
-
-
-@contextmanager
-def default_device(device):
-    torch.set_default_device(device)
-    try:
-        yield
-    finally:
-        torch.set_default_device(None)
-
-
-SESSIONS = {
-    "float64": lambda: default_dtype(torch.float64),
-    "bfloat16": lambda: default_dtype(torch.bfloat16),
-    "device": lambda: default_device("meta"),  # what is made on it by mistake has no content
-    "no gradients": torch.no_grad,
-    "inference": torch.inference_mode,
-}
 
 
 def answers(run, other, data, folder):

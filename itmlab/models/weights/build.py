@@ -13,8 +13,7 @@ from ...components import parameters
 from ...errors import ItmlabError
 from ...session import usual_defaults
 from ...storage import fetched, read_json
-from ...text.tokenizer_files import read_tokenizer_file
-from ...text.tokens import VOCABULARY_FILE, cleaned, train_wordpiece
+from ...text.tokens import cleaned, public_tokenizer, train_wordpiece
 from ..base import Model, listed, model_class, outlined
 from ..config import CLIP_MEAN, CLIP_STD, DualEncoderConfig, ModelConfig
 from ..dual_encoder import SIZES, ClipTowers, DualEncoder, ViTBertTowers
@@ -129,7 +128,7 @@ def _pretrained_dual_encoder(config: DualEncoderConfig, captions: "Vocabulary") 
         image, text = clip.config.vision_config, clip.config.text_config
         fields = _image_fields(config, image, CLIP_PICTURES) | _text_fields(config, text)
         config = replace(config, **fields, dimension=clip.config.projection_dim)
-        tokenizer = _tokenizer(image_name)
+        tokenizer = public_tokenizer(image_name)
         return DualEncoder(config, tokenizer, ClipTowers(config, tokenizer, clip)).train()
     image_tower = text_tower = None
     if image_name is not None:
@@ -137,7 +136,7 @@ def _pretrained_dual_encoder(config: DualEncoderConfig, captions: "Vocabulary") 
         config = replace(config, **_image_fields(config, image_tower.config, VIT_PICTURES))
     if text_name is not None:
         text_tower = _pretrained(BertModel, "bert", text_name, config, add_pooling_layer=False)
-        config, tokenizer = replace(config, **_text_fields(config, text_tower.config)), _tokenizer(text_name)
+        config, tokenizer = replace(config, **_text_fields(config, text_tower.config)), public_tokenizer(text_name)
     else:
         tokenizer = _vocabulary(config, captions)
         config = replace(config, vocabulary_size=len(tokenizer))
@@ -172,16 +171,6 @@ def _check_activation(config: DualEncoderConfig, name: str, stated: set[str]) ->
             raise ItmlabError(message, where=name, remedy="use the activation that the weights were trained with")
     if len(stated) > 1:
         raise ItmlabError(f"the towers disagree on their activation: {' and '.join(sorted(stated))}", where=name)
-
-
-def _tokenizer(name: str) -> "PreTrainedTokenizerFast":
-    from transformers import AutoTokenizer
-    from transformers.utils import cached_file
-
-    path = fetched(name, lambda: cached_file(name, VOCABULARY_FILE, _raise_exceptions_for_missing_entries=False))
-    if path is not None:
-        read_tokenizer_file(path)
-    return fetched(name, lambda: AutoTokenizer.from_pretrained(name, trust_remote_code=False, use_fast=True))
 
 
 def _settings(tower: Any) -> dict[str, Any]:
