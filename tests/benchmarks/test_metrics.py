@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from itmlab.metrics import ncs, retrieval
+from itmlab.metrics import retrieval
 from itmlab.metrics.spice import Spice
 from itmlab.metrics.wordnet import wordnet
 from itmlab.text.parsing import parse
@@ -80,20 +80,6 @@ def test_cider_of_the_whole_test_set(capsys, path, references, tokenise):
         print(f"peak {taken['gigabytes']:.2f} GB, {ratio:.0f} times a loop over pairs")
     assert taken["shape"] == [25_000, 5_000] and ratio >= 100
     assert taken["gigabytes"] < 6 and taken["seconds"] <= 90
-
-
-def test_ncs_beside_sorting_each_query(capsys):
-    source = torch.Generator().manual_seed(0)
-    similarity, relevance = (torch.rand(IMAGES, IMAGES * CAPTIONS, generator=source) for _ in range(2))
-
-    def sort_each_query() -> None:
-        for scores, gains in zip(similarity[:40], relevance[:40], strict=True):
-            first, best = scores.argsort(descending=True)[:10], gains.argsort(descending=True)[:10]
-            (gains[first].sum() / gains[best].sum()).item()
-
-    loop, taken = best_of(1, sort_each_query, lambda: ncs(similarity, relevance, 10))
-    with capsys.disabled():
-        print(f"\nNCS@10 of 5,000 × 25,000: {taken:.1f} s, {loop / 40 * IMAGES / taken:.1f} times sorting each query")
 
 
 @pytest.mark.filterwarnings("ignore:SPICE")  # captions without tuples

@@ -102,20 +102,6 @@ def task(data):
         draws = {"candidates": 4, "top_k": 2, "generator": torch.Generator().manual_seed(0)}
         mined_negatives(score, data.matches(part), **draws)
 """,
-    "export": """
-from itmlab.synthesis import generate_negatives, write_negatives
-from itmlab.synthesis.rules import RuleSwaps
-swaps = RuleSwaps(dict.fromkeys(["dog", "man", "woman", "cat"], ["horse", "boy"]), number=3)
-task = lambda data: write_negatives(out / f"{len(data)}.jsonl", data, generate_negatives(data, swaps))
-""",
-    "swap words": """
-from itmlab.synthesis.rules import RuleSwaps
-from itmlab.text import parse
-swaps = RuleSwaps(dict.fromkeys(["dog", "man", "woman", "cat"], ["horse", "boy"]), number=3)
-def task(data):  # of one caption that says all that every fourth of them says
-    caption = " ".join(data.captions[::4])
-    swaps([caption], parse([caption], cache=False), [[caption]], generator=torch.Generator())
-""",
 }
 
 

@@ -29,10 +29,7 @@ from tests.workshop.plots.test_theme import luminance
 
 ROOT = Path(__file__).parents[2]
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(not (ROOT / "notebooks").is_dir(), reason="the notebooks are not beside the package"),
-]
+pytestmark = pytest.mark.browser
 
 FIGURES = ".jp-OutputArea-output .widget-vbox [role=figure]"
 MARKS = (

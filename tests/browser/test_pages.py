@@ -218,7 +218,6 @@ def test_without_the_policy_it_would_have_run(page, folder: Path, website) -> No
 DRAWN = ["true_images", "truth_by_knob", "pointing", "kernel_memory_prototypes", "difficulty"]
 
 
-@pytest.mark.skipif(not FIGURES.is_dir(), reason="the figures are not beside the package")
 def test_committed_figures_draw_under_the_policy(page, tmp_path: Path) -> None:
     for name in DRAWN:
         shutil.copy(FIGURES / f"{name}.json", tmp_path)
