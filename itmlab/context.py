@@ -13,7 +13,7 @@ from torch import Tensor
 
 @dataclass
 class Context:
-    """Where training stands, for samplers and losses that want to know.
+    """The state of training, for samplers and losses that need it.
 
     A component receives it by naming a parameter `context` in `choose` or `forward`.
 

@@ -41,7 +41,7 @@ def refusal(message: str, remedy: str | None = None) -> ItmlabError:
 def check(condition: bool, field: str, value: Any, wanted: str) -> None:
     """Raise an ItmlabError that names the field unless `condition` holds."""
     if not condition:
-        raise refusal(f"{field} is {shown(value)}, wanted {wanted}")
+        raise refusal(f"{field} must be {wanted}, got {shown(value)}")
 
 
 def check_ranges(settings: Any, prefix: str, **ranges: Range) -> None:
@@ -50,7 +50,7 @@ def check_ranges(settings: Any, prefix: str, **ranges: Range) -> None:
     >>> from types import SimpleNamespace as Settings
     >>> check_ranges(Settings(clip=float("inf")), "optimiser", clip=ABOVE_0)
     Traceback (most recent call last):
-    itmlab.errors.ItmlabError: recipe: optimiser.clip is inf, wanted a finite number
+    itmlab.errors.ItmlabError: recipe: optimiser.clip must be a finite number, got inf
     """
     for name, (holds, wanted) in ranges.items():
         value, field = getattr(settings, name), join(prefix, name)
@@ -87,7 +87,7 @@ def from_plain(kind: type[T], value: Any, field: str) -> T:
         ItmlabError: a field is unknown, missing or of the wrong type.
     """
     if not isinstance(value, Mapping):
-        raise refusal(f"{field or 'it'} is {shown(value)}, wanted an object with fields")
+        raise refusal(f"{field or 'it'} must be an object with fields, got {shown(value)}")
     fields = {item.name: item for item in dataclasses.fields(kind)}
     for name in value:
         if name not in fields:
@@ -135,7 +135,7 @@ def typed(hint: Any, value: Any, field: str) -> Any:
         return float(value)
     if isinstance(hint, type) and isinstance(value, hint) and (hint is bool or not isinstance(value, bool)):
         return value
-    raise refusal(f"{field} is {shown(value)}, wanted {name_of(hint)}")
+    raise refusal(f"{field} must be {name_of(hint)}, got {shown(value)}")
 
 
 def _component(kind: type[Component], value: Any, field: str) -> Component:
@@ -148,7 +148,7 @@ def _component(kind: type[Component], value: Any, field: str) -> Component:
         value = {"class": kind.class_name(), **value}  # there is one class of this kind
     if not isinstance(value, Mapping) or not isinstance(value.get("class"), str):
         remedy = f"pass an instance of a dataclass derived from {kind.__name__}, or its name"
-        raise refusal(f"{field} is {shown(value)}, wanted a {kind.__name__}", remedy)
+        raise refusal(f"{field} must be a {kind.__name__}, got {shown(value)}", remedy)
     try:
         definition = find_component(value["class"], kind)
         return from_plain(definition, {name: item for name, item in value.items() if name != "class"}, field)
@@ -171,7 +171,7 @@ def _typed_by_union(hints: tuple[Any, ...], value: Any, field: str, union: Any) 
             return typed(hint, value, field)
         except ItmlabError:
             continue
-    raise refusal(f"{field} is {shown(value)}, wanted {name_of(union)}")
+    raise refusal(f"{field} must be {name_of(union)}, got {shown(value)}")
 
 
 def name_of(hint: Any) -> str:

@@ -295,7 +295,7 @@ def seeds_needed(std: float, effect: float, *, power: float = 0.8, fixed: float 
     if not effect or not math.isfinite(effect):
         raise ItmlabError(f"effect={effect!r} is not a difference", remedy="give the one that is to be seen, in points")
     if not (math.isfinite(std) and min(std, fixed) >= 0 and 0.05 <= power < 1):
-        raise ItmlabError(f"std={std!r}, power={power!r}: wanted a deviation from 0 on and a power of 0.05 to below 1")
+        raise ItmlabError(f"std must be 0 or more and power at least 0.05 and below 1, got {std!r} and {power!r}")
 
     if fixed and abs(effect) / fixed < QUANTILE + norm.ppf(power):
         return math.inf

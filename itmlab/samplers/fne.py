@@ -213,7 +213,7 @@ def sampling_weights(
 def trusted_pairs(
     scores: Float[Tensor, "pair pair"], positives: Bool[Tensor, "pair pair"]
 ) -> tuple[Bool[Tensor, "pair"], Float[Tensor, "pair"], Float[Tensor, "side pair"]]:
-    """Which pairs of a batch are mutually best, the score of each pair, and the hardest negative of its two sides.
+    """Return which pairs of a batch are mutually best, each pair's score, and the hardest negatives of its two sides.
 
     Row i and column i are of pair i. It is mutually best when it scores above every non-match of both (last lines
     before Eq. 6). Other captions of the same image do not count as non-matches. A pair is not trusted if its row or

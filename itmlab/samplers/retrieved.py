@@ -37,7 +37,7 @@ class Retrieved(Sampler):
             raise ItmlabError(f"Retrieved needs 1 ≤ top ≤ candidates, not {self.top} and {self.candidates}")
 
     def propose(self, allowed: Mask, *, generator: Generator) -> Int64[Tensor, "anchor proposal"]:
-        """What is to be scored: at most `candidates` different random ones an anchor in ascending order, then -1."""
+        """Return at most `candidates` different random candidates per anchor in ascending order, then -1."""
         keys = torch.rand(allowed.shape, generator=generator, device=generator.device).to(allowed.device)
         keys, index = keys.masked_fill(~allowed, -1).topk(min(self.candidates, allowed.shape[1]), dim=1)
         beyond = allowed.shape[1]  # sorts what was not allowed to the end

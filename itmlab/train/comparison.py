@@ -122,7 +122,7 @@ def trained(
     labelled = _labelled(recipes)
     seeds = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
     if not seeds or len(set(seeds)) != len(seeds):
-        raise ItmlabError(f"seeds are {seeds!r}, wanted at least one and each once")
+        raise ItmlabError(f"seeds must be one or more different numbers, got {seeds!r}")
     runs: dict[str, dict[Path, Recipe]] = {}
     for label, recipe in labelled.items():
         home = Path(run_root) / directory_name(label, recipe, data)

@@ -37,7 +37,7 @@ Encoder = Run | nn.Module | tuple[Tensor, Tensor]
 
 @dataclass(frozen=True)
 class Filters:
-    """Which of the nearest are taken as negatives; every field is an argument of `mine`."""
+    """The conditions for a negative; the fields are arguments of `mine`."""
 
     number: int = 3
     skip: int = 0

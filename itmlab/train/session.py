@@ -14,7 +14,7 @@ DISTRIBUTED = "unset WORLD_SIZE, RANK, LOCAL_RANK and the variables of accelerat
 
 @contextmanager
 def repeatable(accelerator: Accelerator) -> Iterator[None]:
-    """Inside, a GPU adds up in a fixed order where it can, without autocast; the caller's settings come back."""
+    """Use deterministic kernels on a GPU where there are any, without autocast; restore the caller's settings at exit."""
     on_gpu = accelerator.device.type == "cuda"
     enabled = torch.are_deterministic_algorithms_enabled()
     warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
@@ -61,7 +61,7 @@ def this_process() -> Accelerator:
 
 @contextmanager
 def memory_named(where: object) -> Iterator[None]:
-    """Inside, memory that cannot be had is one ItmlabError with the remedy."""
+    """Turn a failed allocation into one ItmlabError with a remedy."""
     try:
         yield
     except (MemoryError, RuntimeError) as error:

@@ -41,12 +41,22 @@ class MemorySettings(Settings, at="memory"):
 
 @dataclass(frozen=True)
 class OptimiserSettings(Settings, at="optimiser"):
-    """How weights move. `milestones` and `warm_up` are in epochs; `step` leaves a tenth of the rate at each.
+    """The optimiser and its schedule.
 
-    `warm_up_share` gives the warm-up as a share of all steps instead. `betas` and `epsilon` are Adam's.
-
-    `compile` compiles the encoders of a dual encoder with `torch.compile`: "default", or "reduce-overhead" for CUDA
-    graphs, which launch many kernels at once. The first step of each shape then takes minutes.
+    Args:
+        kind: "adam" or "adamw".
+        learning_rate: of the schedule's maximum.
+        schedule: "constant", "linear", "cosine", or "step", which keeps a tenth of the rate at each milestone.
+        milestones: epochs of "step".
+        warm_up: epochs in which the rate rises from 0.
+        clip: the largest norm of the gradient.
+        weight_decay: of AdamW.
+        precision: "auto" is bfloat16 on a GPU and float32 on a CPU.
+        warm_up_share: the warm-up as a share of all steps, instead of `warm_up`.
+        betas: of Adam.
+        epsilon: of Adam.
+        compile: compiles the encoders of a dual encoder with `torch.compile`; "reduce-overhead" uses CUDA graphs. The
+            first step of each shape then takes minutes.
     """
 
     kind: Literal["adam", "adamw"] = "adam"
@@ -70,22 +80,24 @@ class OptimiserSettings(Settings, at="optimiser"):
 
 @dataclass(frozen=True)
 class DataSettings(Settings, at="data"):
-    """How pairs are served. `batch_size` counts pictures over all processes; `accumulate` batches make one step.
+    """Batches, length of the training, validation and augmentation.
 
-    `captions_per_image=n` encodes a picture once with n of its captions; "all" makes each caption a pair of its own,
-    as the field's epochs do. In the first `warm_up_epochs` the loss is InfoNCE in the batch: a network from scratch
-    needs it before one negative an anchor can lead it (pretrained encoders do not: 0).
-
-    `steps` ends the run after so many steps of the optimiser instead of `epochs`. `validation` limits what is looked at
-    after every `validate_every`-th epoch, and the last, to so many pictures of the split "val" (0: nothing is, and the
-    last weights are kept).
-
-    Augmentation, of pictures in training alone: `crop` takes a random box with a share of the area in this range,
-    `flip` mirrors this share of the pictures, `randaugment` changes by so many operations of a magnitude 0 to 10
-    (`data.batches.Augmentation`). A mirrored picture makes "left" and "right" of a caption wrong; `scenes` has none.
-
-    `regions` is the option of `scenes` that a command loads it with where it is given none (null: the default); a model
-    of pictures reads no regions.
+    Args:
+        batch_size: pictures in a batch, over all processes.
+        epochs: the number of epochs, unless `steps` is set.
+        captions_per_image: "all" makes each caption a pair of its own; a number encodes each picture once with so many
+            of its captions.
+        warm_up_epochs: epochs with InfoNCE in the batch before the recipe's loss. One negative per anchor cannot lead a
+            network that has not learned anything yet.
+        accumulate: batches in one step of the optimiser.
+        steps: the number of steps of the optimiser, instead of `epochs`.
+        validation: how many pictures of the split "val" are evaluated; 0 evaluates none and keeps the last weights.
+        validate_every: epochs between two validations. The last epoch is always validated.
+        crop: the range of the share of the area that a random crop keeps. Augmentation is for training pictures only.
+        flip: the share of pictures that are mirrored. Mirroring makes "left" and "right" in captions wrong; `scenes`
+            has neither.
+        randaugment: the number of operations and their magnitude (0 to 10); see `data.batches.Augmentation`.
+        regions: the option `regions` of `scenes` that the command line uses by default; None for models of pictures.
     """
 
     batch_size: Count = 32
@@ -111,7 +123,7 @@ class DataSettings(Settings, at="data"):
 
     @property
     def augmentation(self) -> Augmentation | None:
-        """What changes pictures in training, if anything does."""
+        """The augmentation of training pictures, or None."""
         augmentation = Augmentation(self.crop, self.flip, self.randaugment)
         return None if augmentation == Augmentation() else augmentation
 
@@ -125,9 +137,11 @@ class TowerSettings(Settings, at="towers"):
 
 @dataclass(frozen=True)
 class ExtraNegatives(Settings, at="extra_negatives"):
-    """Negatives of each caption from a file that `python -m itmlab negatives` wrote, beside the recipe's own.
+    """Negative sentences from a file that `python -m itmlab negatives` wrote, in addition to the recipe's negatives.
 
-    `number` of a caption's are drawn at random each time it comes; captions without any go without.
+    Args:
+        path: the file.
+        number: how many of a caption's negatives are drawn in each epoch. A caption without any has none.
     """
 
     path: Annotated[str, (bool, "the path of a file")]
@@ -136,29 +150,36 @@ class ExtraNegatives(Settings, at="extra_negatives"):
 
 @dataclass(frozen=True)
 class TagsSettings(Settings, at="tags"):
-    """The settings of a training step of TAGS-DC (Algorithm 1); the defaults are the paper's (appendix A.1, Table 5).
+    """One training step of TAGS-DC (Algorithm 1). The defaults are the paper's (appendix A.1, Table 5).
 
-    `weights` are λ of Eq. 10. Matching is the triplet of Eq. 4 with `margin` α, a `binary` cross-entropy, or a
-    `contrast` of the match with its negatives by softmax. The hardest `top_k` of `candidates` random negatives are
-    mined for each anchor (all at random where there are not more candidates). It joins in when the share
-    `matching_begins` of all steps is done.
-
-    With `mining` "batch" they are the batch's own, drawn by how near the two sides come that the alignment reads apart
-    (ALBEF: Li et al., 2021): no image is embedded for them, and `candidates` says nothing.
-
-    `alignment` weighs InfoNCE in the batch, at `alignment_temperature`, of pictures and captions that the tower reads
-    apart: a network from scratch learns nothing from matching alone. The paper begins from pretrained weights.
-
-    A caption's `masking` hides phrases or words with `probability`; the masked language loss looks at
-    `trained_maskings` of them (the paper: at all K). Sentences come from `maskings` (K) × `samples` (L) fillings at
-    `temperature` (τ) by the tower itself ("dynamic") or a frozen copy of where it started ("static"), from VSE-C's
-    rules, from the file of the recipe's `extra_negatives`, or by an own generator; the `hardest` (m) are trained on.
-    Those that are made are `filtered` of false negatives (Sec. 2.1.2), to which `implied` adds what words imply, where
-    the data are `scenes` (other data have no such lexicon: there it changes nothing).
-
-    Words count by `replaced_weight` and `kept_weight` in the discrimination, and at `correction` positions in the
-    correction. The three losses of words are means over the `word_means` of a batch: its tokens, by their weights, or,
-    as in the released code, its captions, of each the mean over its tokens, [CLS] and [SEP] too in the discrimination.
+    Args:
+        weights: λ of Eq. 10.
+        matching: "triplet" is Eq. 4, "binary" a cross-entropy, "contrast" a softmax over the match and its negatives.
+        margin: α of Eq. 4.
+        candidates: random negatives scored per anchor.
+        top_k: the hardest of them, which are trained on.
+        matching_begins: the share of all steps before matching begins.
+        alignment: weight of InfoNCE in the batch between pictures and captions that are encoded separately. A network
+            from scratch learns nothing from matching alone; the paper starts from pretrained weights.
+        alignment_temperature: of that InfoNCE.
+        masking: "phrase" or "word".
+        probability: with which a phrase or word is masked.
+        trained_maskings: maskings per caption in the masked language loss (the paper: all K).
+        generator: of sentences: "dynamic" is the tower itself, "static" a frozen copy of its start, "vse_c" swaps by
+            rule, "file" reads the recipe's `extra_negatives`; or a SentenceGenerator.
+        maskings: K.
+        samples: L.
+        temperature: τ of refilling.
+        hardest: m, the sentences that are trained on.
+        implied: whether the filter also uses what words imply; only `scenes` knows that.
+        replaced_weight: of replaced words in the discrimination.
+        kept_weight: of kept words in the discrimination.
+        correction: the positions of the correction: "all" (Eq. 9), "replaced" or "masked".
+        word_means: the losses of words are means over all "tokens" of the batch, or over "captions" of the mean over
+            each caption's tokens, as in the released code, which counts [CLS] and [SEP] in the discrimination.
+        filtered: whether false negatives are dropped (Sec. 2.1.2).
+        mining: "set" draws candidates from all pictures; "batch" draws them from the batch by their aligned similarity
+            (Li et al., 2021, ALBEF), so that no further image is embedded.
     """
 
     weights: LossWeights = field(default=LossWeights())
@@ -197,5 +218,5 @@ class TagsSettings(Settings, at="tags"):
 
     @property
     def makes_sentences(self) -> bool:
-        """Whether synthetic sentences are needed at all."""
+        """Whether the losses need synthetic sentences."""
         return bool({"synthetic", "discrimination", "correction"} & set(self.weights.wanted))

@@ -23,7 +23,7 @@ from .settings import OptimiserSettings
 
 @dataclass
 class Position:
-    """Where a run stands: the next `epoch` and `batch`, the number of steps done, and what its record needs."""
+    """How far a run is: the next `epoch` and `batch`, the number of steps done, and sums for the history."""
 
     epoch: int = 0
     batch: int = 0

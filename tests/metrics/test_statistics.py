@@ -293,7 +293,7 @@ def test_so_many_seeds_find_it_four_times_in_five():
         assert shares[0] < 0.81 and shares[1] > 0.79
     assert seeds_needed(1.0, 0.001) == 10_000 and seeds_needed(0.0, 0.1) == 2
     refused("not a difference", seeds_needed, 1.0, 0.0)
-    refused("wanted a deviation", seeds_needed, math.nan, 1.0)
+    refused("std must be", seeds_needed, math.nan, 1.0)
 
 
 def test_what_no_seed_lessens_takes_more_seeds_and_in_the_end_all():
@@ -304,7 +304,7 @@ def test_what_no_seed_lessens_takes_more_seeds_and_in_the_end_all():
     counts = [seeds_needed(1.0, 1.0, fixed=fixed) for fixed in (0.0, 0.1, 0.2, 0.3, 0.35)]
     assert counts == sorted(counts) and counts[0] == seeds_needed(1.0, 1.0)
     assert seeds_needed(1.0, 1.0, fixed=0.36) == math.inf == seeds_needed(0.0, 1.0, fixed=2.0)
-    refused("wanted a deviation", seeds_needed, 1.0, 1.0, fixed=-1.0)
+    refused("std must be", seeds_needed, 1.0, 1.0, fixed=-1.0)
 
 
 def test_the_smallest_effect_is_seen_four_times_in_five():

@@ -31,7 +31,7 @@ def test_json_and_back(config):
     [
         (DualEncoderConfig, {"image_sise": 96}, "did you mean image_size"),
         (DualEncoderConfig, {"image_size": "96"}, "image_size"),
-        (DualEncoderConfig, {"image_size": 2**20}, "image_size is 1048576, wanted 1 to 4096"),
+        (DualEncoderConfig, {"image_size": 2**20}, "image_size must be 1 to 4096, got 1048576"),
         (DualEncoderConfig, {"dimension": 0}, "dimension"),
         (DualEncoderConfig, {"dropout": 10**400}, "dropout"),
         (DualEncoderConfig, {"stem": "fancy"}, "convolutional"),

@@ -300,7 +300,7 @@ FNE = [itmlab.recipe("fne")]
         (FNE, {"relevance": "cider"}, "compare on a split of 11 images or more"),
         (FNE, {"split": "train", "relevance": "cidre"}, "did you mean cider"),
         (FNE, {"split": "train", "truth": True}, "the data has no world"),
-        (FNE, {"split": "train", "jobs": 0}, "jobs is 0"),
+        (FNE, {"split": "train", "jobs": 0}, "jobs must be"),
     ],
 )
 def test_what_cannot_be_compared_is_refused_before_training(recipes, options, word, data, tmp_path):

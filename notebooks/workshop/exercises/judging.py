@@ -26,7 +26,7 @@ class Wrong(Exception):
 
 @dataclass(frozen=True)
 class Verdict:
-    """Of one answer: whether it is right (None: not answered yet), and what was found or what is wrong."""
+    """The judgement of one answer: whether it is right (None: not answered yet), and why."""
 
     exercise: str
     passed: bool | None
@@ -48,14 +48,14 @@ def check(number: str, answer: Any = None) -> Verdict:
     exercise is an ItmlabError.
 
     >>> check("08.2")
-    … 08.2: no answer yet, wanted a number
+    … 08.2: no answer yet, expected a number
     """
     if number not in EXERCISES:
         raise ItmlabError(f"no exercise {number!r}", remedy=did_you_mean(number.zfill(4), EXERCISES))
     judge = EXERCISES[number]
     wanted = get_type_hints(judge)["answer"]
     if answer is None:
-        return Verdict(number, None, f"no answer yet, wanted {in_words(wanted)}")
+        return Verdict(number, None, f"no answer yet, expected {in_words(wanted)}")
     try:
         answer = typed_as(wanted, _plain(answer))
     except Wrong as wrong:  # of another kind: no try yet
@@ -98,7 +98,7 @@ def typed_as(wanted: Any, answer: Any) -> Any:
             return typed(wanted, answer, "answer")
         if predicates[wanted](answer):
             return answer
-    raise Wrong(f"that is no answer to this question, wanted {in_words(wanted)}")
+    raise Wrong(f"that does not answer this question, expected {in_words(wanted)}")
 
 
 def _plain(answer: Any) -> Any:

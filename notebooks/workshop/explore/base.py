@@ -28,10 +28,10 @@ SCRIPT = Path(__file__).parent / "live_figure.js"
 
 
 class FigureState(ipywidgets.Widget):
-    """What a page is to show: a figure as JSON, whether a newer one is being computed, and a line above it.
+    """The state of a figure in a page: its JSON, whether a newer one is being computed, and a line above it.
 
-    Where it `listens`, `click`, `hover` and `lasso` (a list) come back: a point's kind (its trace's legend group) and
-    its number (its `customdata`), as the page has them, whose figure may be older than the kernel's.
+    If `listens` is set, the page reports `click`, `hover` and `lasso` (a list): the kind of a point (its trace's legend
+    group) and its number (its `customdata`). The page's figure may be older than the kernel's.
     """
 
     figure = traitlets.Unicode().tag(sync=True)
@@ -137,5 +137,5 @@ def wide(pixels: int = 330) -> dict[str, Any]:
 
 
 def front_end_listens() -> bool:
-    """Whether a browser may be at the other end: a kernel, and nobody who said otherwise."""
+    """Return whether a browser may be connected: this is a kernel, and ITMLAB_STATIC is not set."""
     return not os.environ.get("ITMLAB_STATIC") and getattr(get_ipython(), "kernel", None) is not None
