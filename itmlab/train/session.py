@@ -14,7 +14,7 @@ DISTRIBUTED = "unset WORLD_SIZE, RANK, LOCAL_RANK and the variables of accelerat
 
 @contextmanager
 def repeatable(accelerator: Accelerator) -> Iterator[None]:
-    """Use deterministic kernels on a GPU where there are any, without autocast; restore the caller's settings at exit."""
+    """Use deterministic kernels on a GPU where there are any, without autocast; restore the settings at exit."""
     on_gpu = accelerator.device.type == "cuda"
     enabled = torch.are_deterministic_algorithms_enabled()
     warn_only = torch.is_deterministic_algorithms_warn_only_enabled()

@@ -11,8 +11,6 @@ import pytest
 from workshop.analysis.human import TABLE_1
 from workshop.papers import tags
 from workshop.plots.drawn import drawings
-from workshop.plots.negative_tables import TABLE_3, TRUE_NEGATIVES
-from workshop.plots.words import PAPER_ACCURACY
 
 from itmlab.losses.tags import PAPER_WEIGHTS
 from tests.test_methods import PAPERS
@@ -37,6 +35,13 @@ def lines(content: str) -> list[list[str]]:
     return [re.findall(r"\d+", re.sub(r"(?<=\d)\.(?=\d)", "", line)) for line in content.splitlines()]
 
 
+def printed_values(table: dict | float) -> list[float]:
+    """The numbers of a nested table."""
+    return (
+        [number for value in table.values() for number in printed_values(value)] if isinstance(table, dict) else [table]
+    )
+
+
 def printed_in_a_line(content: str, values: list[float]) -> bool:
     wanted = [digits(value) for value in values]
     return any(line[at : at + len(wanted)] == wanted for line in lines(content) for at in range(len(line)))
@@ -52,11 +57,14 @@ def test_recalls_of_tags_dc_are_the_papers(paper):
 
 def test_tables_of_tags_dc_are_the_papers(paper):
     content = paper("TAGS-DC")
-    order = ("positive", "tags", "corrected", "vse_c")
     assert re.search(r"Perplexity 51.1 +\| *3 +87.63 +\| 70.87 +\| 292.76", content)  # 51.1|3 is a slip of the text
-    assert [TABLE_3[kind] for kind in order] == [51.13, 87.63, 70.87, 292.76]
-    assert f"{TRUE_NEGATIVES}%" in content
-    assert all(f"{value}%" in content for value in PAPER_ACCURACY.values())
+    assert tags.table_3.published.rows["Perplexity"] == [51.13, 87.63, 70.87, 292.76]
+    perplexities = {row: values["printed"] for row, values in drawings()["fluency"]["printed"].items()}
+    assert sorted(perplexities.values()) == sorted(tags.table_3.published.rows["Perplexity"])
+    shares = [
+        value for name in ("true_negatives", "word_accuracy") for value in printed_values(drawings()[name]["printed"])
+    ]
+    assert all(f"{share:g}%" in content for share in shares)
 
 
 def test_the_weights_of_tags_dc_are_those_of_its_table_5(paper):

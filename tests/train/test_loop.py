@@ -83,7 +83,7 @@ def test_without_splits_all_is_trained_on_and_the_last_weights_kept(data, tmp_pa
 def test_what_cannot_be_trained_on_is_refused(data, tmp_path):
     refused("no split 'train'", train, micro(), data.split("test"), tmp_path / "run", progress=False)
     refused("1 image to train on", train, micro(), data.split("train").select([0]), tmp_path / "run", progress=False)
-    refused("max_steps is 0", train, micro(), data, tmp_path / "run", max_steps=0, progress=False)
+    refused("max_steps must be 1 or more, got 0", train, micro(), data, tmp_path / "run", max_steps=0, progress=False)
 
 
 def test_a_few_steps_give_a_model_already(data, tmp_path):

@@ -185,7 +185,7 @@ def test_what_does_not_belong_is_refused_with_its_name(bert, tokenizer, tmp_path
         "missing: heads.wod.bias": weights | {"disc_output.weight": torch.zeros(2, HIDDEN)},
         "neither a UNITER nor an OSCAR": {name: value for name, value in weights.items() if "img" not in name},
         "misshapen": weights | {inner: torch.zeros(10**6, 1)},  # two times 24 million weights, if it were built
-        "layers is 1000": weights | {"uniter.encoder.layer.999.output.dense.weight": torch.zeros(1)},
+        "layers must be 1 to 256, got 1000": weights | {"uniter.encoder.layer.999.output.dense.weight": torch.zeros(1)},
     }
     for words, content in cases.items():
         refused(words, load, content, tokenizer, tmp_path)
