@@ -15,6 +15,7 @@ from ..losses import Loss
 if TYPE_CHECKING:
     from .recipes import Recipe
 
+PRETRAINING = ("matching_begins", "alignment", "alignment_temperature", "mining")
 SENTENCES = ("generator", "maskings", "samples", "temperature", "hardest", "filtered", "implied")
 
 
@@ -79,8 +80,7 @@ def without_effect(recipe: "Recipe") -> dict[str, str]:
     if tags is not None:
         rows += [
             ("tags.margin", tags.matching != "triplet", "tags.matching is not 'triplet'"),
-            ("tags.candidates", tags.mining == "batch", "tags.mining is 'batch'"),
-            ("tags.alignment_temperature", tags.alignment == 0, "tags.alignment is 0"),
+            *((f"tags.{name}", True, "only the shipped run uniter_pretraining has it") for name in PRETRAINING),
             *((f"tags.{name}", not tags.makes_sentences, "the recipe makes no sentences") for name in SENTENCES),
         ]
     return {field: reason for field, has_no_effect, reason in rows if has_no_effect}

@@ -24,8 +24,7 @@ from ..models.base import WEIGHTS_FILE
 from ..models.photographs import as_seen_by
 from ..session import usual_defaults
 from ..storage import usable
-from .checkpoint import CHECKPOINT_FILE, load_checkpoint, locked
-from .directory import begin, described, refuse_another
+from .directory import CHECKPOINT_FILE, begin, described, load_checkpoint, locked, refuse_another
 from .interruption import signals_collected
 from .recipes import Recipe
 from .record import IDLE_RECORDS, OnRecord, RunWriter, first_step_warnings, reason_idle, step_details

@@ -1,14 +1,14 @@
 """A file of negatives by the name of their generator, as `python -m itmlab negatives` writes it."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ..components import parameters
 from ..data.captionset import CaptionSet
-from ..errors import ItmlabError
+from ..errors import ItmlabError, named
 from ..fields import did_you_mean, from_plain
 from ..models import CrossEncoder
 from ..models.base import saved_config
@@ -73,30 +73,26 @@ def write_negatives(
         The file's content, as `read_negatives` gives it.
     """
     refuse_foreign(out, files.MARK, force=force)  # before the negatives are made
-    is_custom = isinstance(generator, SentenceGenerator)
-    name = generator.class_name() if is_custom else generator
-    chosen = dict(parameters(generator)) if is_custom else _options(name, options or {}, data)
-    home = start_directory(str(model or "tags")) if model is not None or name == "tags" else None
-    cross_encoder = None if home is None else CrossEncoder.load(home)
-    if name == "tags":
-        make = Tags(cross_encoder, data, **{**chosen, "implied": implied_in(data) if chosen["implied"] else None})
+    if isinstance(generator, SentenceGenerator):
+        name, chosen, make = generator.class_name(), parameters(generator), OneByOne(generator)
     else:
-        make = OneByOne(generator) if is_custom else vse_c(data, **chosen)
-        readable = None if cross_encoder is None else Readable(partial(pieces_read, cross_encoder))
-        make = FilteredTopM(make, keep=None, filtered=is_custom, implied=implied_in(data), readable=readable)
-    negatives = generate_negatives(
-        data,
-        make,
-        seed=seed,
-        conditioned=name == "tags",
-        score=None if cross_encoder is None else cross_encoder_score(cross_encoder, data),
-        fluency=None if fluency is None else _perplexities(fluency),
-        truth=truth,
-        progress=progress,
-    )
+        name, chosen = generator, _options(generator, options or {}, data)
+        make = vse_c(data, **chosen) if name == "vse_c" else None
+    score = None
     made_by = {"generator": name, **chosen, "seed": seed}
-    if home is not None:
+    if model is not None or name == "tags":
+        home = start_directory(str(model or "tags"))
+        model = CrossEncoder.load(home)
+        score = cross_encoder_score(model, data)
         made_by |= {"model": home.name, "weights": file_hash(home / "model.safetensors")[:16]}
+    if name == "tags":
+        make = Tags(model, data, **{**chosen, "implied": implied_in(data) if chosen["implied"] else None})
+    else:
+        readable = None if model is None else Readable(partial(pieces_read, model))
+        is_filtered = name != "vse_c"  # swaps are filtered by their rules
+        make = FilteredTopM(make, keep=None, filtered=is_filtered, implied=implied_in(data), readable=readable)
+    how = {"seed": seed, "conditioned": name == "tags", "score": score, "truth": truth, "progress": progress}
+    negatives = generate_negatives(data, make, fluency=None if fluency is None else _perplexities(fluency), **how)
     made_by["fluency"] = fluency
     described = ", ".join(f"{key}={value}" for key, value in made_by.items() if value is not None)
     return files.write_negatives(out, data, negatives, made_by=described, force=force)
@@ -111,15 +107,14 @@ def _options(generator: str, options: dict[str, Any], data: CaptionSet) -> dict[
     """All options of a generator by name."""
     if generator not in OPTIONS:
         raise ItmlabError(f"no generator {generator!r}", remedy=did_you_mean(generator, OPTIONS))
-    try:
-        chosen = from_plain(OPTIONS[generator], options, "")
-    except ItmlabError as error:
-        raise ItmlabError(error.what, where=generator, remedy=error.remedy) from None
-    if generator == "tags" and chosen.implied is None:
-        chosen = replace(chosen, implied=data.world is not None)
-    if generator == "tags" and chosen.implied and data.world is None:
+    with named(generator):
+        chosen = asdict(from_plain(OPTIONS[generator], options, ""))
+    has_world = data.world is not None
+    if "implied" in chosen and chosen["implied"] is None:
+        chosen["implied"] = has_world
+    if chosen.get("implied") and not has_world:
         raise ItmlabError("tags.implied needs a world that says what words imply", where=data.name, remedy="leave it")
-    return asdict(chosen)
+    return chosen
 
 
 def _perplexities(name: str) -> Callable[[Sequence[str]], Iterable[float]]:

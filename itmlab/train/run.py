@@ -1,13 +1,11 @@
 """A trained run: its recipe, its record, its model, and what one asks of them; several runs as an ensemble."""
 
 import os
-import shutil
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import cached_property
-from numbers import Real
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import torch
@@ -20,8 +18,8 @@ from ..errors import ItmlabError, printable
 from ..metrics import chance_rsum
 from ..models import load_model
 from ..session import usual_defaults
-from ..storage import inside, read_json, sync_directory, usable, write_bytes
-from .checkpoint import CHECKPOINT_FILE, read_json_lines, shipped_directory, shipped_names
+from ..storage import inside, sync_directory, usable, write_bytes
+from .directory import CHECKPOINT_FILE, HISTORY_FILE, read_history, shipped_directory, shipped_names
 from .recipes import Recipe
 from .scores import CUTOFFS, Protocol, Side, evaluate, similarity
 from .search import Hits, Index
@@ -76,15 +74,6 @@ class Evaluated:
         return scores
 
 
-# What the records of a history must have, by kind; numbers unless another type is named.
-FIELDS: dict[str, dict[str, type]] = {
-    "step": {"epoch": Real, "step": Real, "loss": Real, "learning_rate": Real, "gradient_norm": Real},
-    "epoch": {"epoch": Real, "step": Real, "loss": Real},
-    "warning": {"epoch": Real, "step": Real, "message": str},
-}
-VALIDATED: dict[str, type] = {"rsum": Real, "i2t": dict, "t2i": dict}  # of an epoch, all or none of them
-
-
 class Run(Evaluated):
     """A run directory opened for reading. Nothing in it is run.
 
@@ -117,34 +106,9 @@ class Run(Evaluated):
         return Recipe.load(self.directory / "recipe.json")
 
     @property
-    def drawn(self) -> dict[str, str]:
-        """The options of `scenes` by which its data were drawn, where these were not the default."""
-        path = self.directory / "data.json"
-        about = read_json(path) if path.is_file() else {}
-        return {name: about[name] for name in ("regions",) if name in about}
-
-    @property
     def history(self) -> list[dict[str, Any]]:
-        """All records: of every tenth step (`kind` "step"), of every epoch ("epoch"), and warnings ("warning").
-
-        Raises:
-            ItmlabError: a line that is not such a record, with its number.
-        """
-        path = self.directory / "history.jsonl"
-        records = read_json_lines(path)
-        for number, record in enumerate(records, 1):
-            kind = record.get("kind")
-            wanted = FIELDS.get(kind) if isinstance(kind, str) else None
-            if wanted is None:
-                fault = 'kind is not "step", "epoch" or "warning"'
-            else:
-                validated = VALIDATED if kind == "epoch" and VALIDATED.keys() & record.keys() else {}
-                wrong = [name for name, hint in (wanted | validated).items() if not isinstance(record.get(name), hint)]
-                fault = f"a record of kind {kind!r} without a valid {wrong[0]}" if wrong else None
-            if fault:
-                remedy = "evaluate and search work without history.jsonl: delete it"
-                raise ItmlabError(fault, where=f"{path}:{number}", remedy=remedy)
-        return records
+        """All records: of every tenth step (`kind` "step"), of every epoch ("epoch"), and warnings ("warning")."""
+        return read_history(self.directory)
 
     @property
     def epochs(self) -> list[dict[str, Any]]:
@@ -210,6 +174,11 @@ class Run(Evaluated):
             self._indices.pop(next(iter(self._indices)))  # the one that was not used for longest
         return index.search(query, k, of)
 
+    def release(self) -> None:
+        """Drop the model and the features from memory; they are read again when they are needed."""
+        vars(self).pop("model", None)
+        self._indices.clear()
+
     @usual_defaults()
     def export(self, directory: str | Path, dtype: Literal["float16", "float32"] = "float16") -> "Run":
         """Write what using the run needs (recipe, data's description, history, weights), not what resuming needs.
@@ -229,42 +198,22 @@ class Run(Evaluated):
                 remedy = "name another directory, or delete this one"
                 raise ItmlabError("exists already and is not an empty directory", where=str(directory), remedy=remedy)
             directory.parent.mkdir(parents=True, exist_ok=True)
-            temporary = directory.with_name(f".{directory.name}.{os.getpid()}.tmp")
-            shutil.rmtree(temporary, ignore_errors=True)
-            try:
-                temporary.mkdir()
-                for name in ("recipe.json", "data.json", "history.jsonl"):
+            with TemporaryDirectory(prefix=f".{directory.name}.", dir=directory.parent) as temporary:
+                (written := Path(temporary, "run")).mkdir()
+                for name in ("recipe.json", "data.json", HISTORY_FILE):
                     source = inside(self.directory, name)
                     if source.is_file():
-                        write_bytes(temporary / name, source.read_bytes())
-                self.model.save(temporary, dtype=dtype)
-                os.replace(temporary, directory)
-            finally:
-                shutil.rmtree(temporary, ignore_errors=True)
+                        write_bytes(written / name, source.read_bytes())
+                self.model.save(written, dtype=dtype)
+                os.replace(written, directory)
             sync_directory(directory.parent)
         return Run(directory)
 
 
-@contextmanager
-def borrowed(runs: Sequence[Run]) -> Iterator[None]:
-    """Use the models of some runs; those that were not in memory before are dropped afterwards."""
-    before = [dict(vars(run)) for run in runs]
-    try:
-        yield
-    finally:
-        for run, attributes in zip(runs, before, strict=True):
-            if "model" not in attributes:
-                vars(run).pop("model", None)
-                run._indices.clear()  # their models are the same object
-
-
 def pretrained(name: str) -> Run:
     """A run that ships with the package; an unknown name is an ItmlabError that lists those there."""
-    names = shipped_names()
-    if name not in names:
-        remedy = (
-            f"name the folder of a run, or {', '.join(names)}" if names else "this installation has none: train one"
-        )
+    if name not in (names := shipped_names()):
+        remedy = f"name the folder of a run, or one of: {', '.join(names) or 'none in this installation'}"
         raise ItmlabError(f"no folder of a run and no pretrained run {name!r}", remedy=remedy)
     return Run(shipped_directory(name))
 
@@ -280,16 +229,8 @@ class Ensemble(Evaluated):
         self.members = list(runs)
         if not self.members:
             raise ItmlabError("an ensemble needs at least one run")
-
-    @property
-    def recipe(self) -> Recipe:
-        """The first run's, by whose seed the ensemble is paired with others."""
-        return self.members[0].recipe
-
-    @property
-    def directory(self) -> Path:
-        """The first run's, for messages."""
-        return self.members[0].directory
+        # the first run's: the seed by which the ensemble is paired with others, and the name in messages
+        self.recipe, self.directory = self.members[0].recipe, self.members[0].directory
 
     @usual_defaults()
     def similarity(self, data: CaptionSet) -> Float[Tensor, "image caption"]:

@@ -22,7 +22,7 @@ from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
 from ..fields import did_you_mean
 from ..metrics.by_image import CUTOFFS
-from ..metrics.ranking import Pairs, blocks, check_k, require_positives
+from ..metrics.ranking import blocks, check_k, require_positives
 from ..models import Encoded, Model, joined
 from ..models.encoded import evaluating
 from ..models.pairs import chunks, looked_at, on_device
@@ -68,15 +68,10 @@ def evaluate(
         between: called after every few images or captions of a model; it may raise to stop.
 
     Raises:
-        ItmlabError: before scoring, as `check_pools`; or more pairs than a matrix can hold, where the model or the
-            measures need one. Models with one feature per image and caption are otherwise ranked in blocks.
+        ItmlabError: before scoring, as `check_pools`, or more pairs than fit into memory.
     """
     check_pools(data, ks, folds=folds, relevance=relevance, truth=truth)
     positives = metrics.positives_by(protocol, data, folds)
-    model = run if isinstance(run, nn.Module) else getattr(run, "model", None)
-    is_recall_alone = relevance is None and not truth and folds == 1
-    if is_recall_alone and model is not None and has_one_feature(model) and not fits(data, BYTES_A_PAIR):
-        return _ranked_in_blocks(model, data, positives, ks, between)
     require_memory(data, BYTES_A_PAIR * (1 + (relevance is not None) + truth))
     scores = similarity(run, data, between=between) if isinstance(run, nn.Module) else run.similarity(data)
     table = metrics.retrieval(scores, positives, ks=ks, folds=folds)
@@ -87,21 +82,6 @@ def evaluate(
         semantic = metrics.semantic_retrieval(scores, gains, positives, ks=ks, relevant=max(ks), folds=folds)
         table["semantic"] = {"relevance": relevance, **semantic}
     return table
-
-
-def _ranked_in_blocks(
-    model: Model, data: CaptionSet, positives: Pairs, ks: Sequence[int], between: Between
-) -> dict[str, Any]:
-    """Recall of a model with one feature per image and caption, without the matrix of all scores."""
-    with evaluating(model):
-        images = side_of(model, looked_at(model, data), "images", between)
-        captions = side_of(model, data.captions, "captions", between)
-
-        def score(rows: slice, columns: slice) -> Float[Tensor, "image caption"]:
-            between()
-            return compared(model, images[rows], captions[columns])
-
-        return metrics.retrieval_in_blocks(score, positives, (len(data), len(data.captions)), ks=ks)
 
 
 def check_pools(
@@ -138,17 +118,12 @@ def check_pools(
 BYTES_A_PAIR = 6  # of recall: a score (4), a positive (1), and what ranking needs; as much again for other measures
 
 
-def fits(data: CaptionSet, bytes_a_pair: int) -> bool:
-    """Whether a matrix of all pairs fits into memory."""
-    return len(data) * len(data.captions) * bytes_a_pair <= free_memory()
-
-
 def require_memory(data: CaptionSet, bytes_a_pair: int) -> None:
     """Refuse a data set with more pairs than fit into memory."""
-    if not fits(data, bytes_a_pair):
-        needed = len(data) * len(data.captions) * bytes_a_pair / 1e9
+    needed, free = len(data) * len(data.captions) * bytes_a_pair, free_memory()
+    if needed > free:
         pairs = f"{len(data):,} images × {len(data.captions):,} captions"
-        message = f"the scores of {pairs} need {needed:,.1f} GB of memory, and {free_memory() / 1e9:,.1f} GB are free"
+        message = f"the scores of {pairs} need {needed / 1e9:,.1f} GB of memory, and {free / 1e9:,.1f} GB are free"
         raise ItmlabError(message, where=data.name, remedy="score fewer images at once: data.select(range(5000))")
 
 

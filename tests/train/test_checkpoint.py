@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import itmlab
-from itmlab.train.checkpoint import HOME, shipped_names
+from itmlab.train.directory import HOME, shipped_names
 from itmlab.train.named import DUAL
 
 BUDGET = 16_000_000  # bytes of all shipped models together

@@ -16,7 +16,7 @@ from itmlab.losses import Loss
 from itmlab.models import DualEncoder
 from itmlab.models.dual_encoder import Momentum
 from itmlab.train import loop
-from itmlab.train.checkpoint import CHECKPOINT_FILE, load_checkpoint
+from itmlab.train.directory import CHECKPOINT_FILE, load_checkpoint
 from itmlab.train.loop import learning_rate_at, train
 from itmlab.train.record import TrainingWarning
 from itmlab.train.settings import OptimiserSettings

@@ -14,7 +14,7 @@ from itmlab.models import CrossEncoder, CrossEncoderConfig
 from itmlab.scenes import load
 from itmlab.synthesis.files import read_negatives
 from itmlab.text.tokens import train_wordpiece
-from itmlab.train import checkpoint
+from itmlab.train import directory
 from itmlab.train.negative_files import write_negatives
 from tests.refusals import refused
 from tests.train.components import COLOURS, OtherColour
@@ -47,7 +47,7 @@ def test_tags_by_name(tmp_path, data, folder, monkeypatch):
     rows, made_by = written(data, tmp_path / "x.jsonl", "tags", model=folder, **options)
     assert "generator=tags, maskings=2, samples=3, temperature=1.0, keep=31" in made_by and "weights=" in made_by
     assert sum(map(len, rows)) > 20 and all(negative.score is not None for row in rows for negative in row)
-    monkeypatch.setattr(checkpoint, "HOME", tmp_path / "pretrained")
+    monkeypatch.setattr(directory, "HOME", tmp_path / "pretrained")
     refused("no shipped run", write_negatives, data, tmp_path / "y.jsonl", "tags")
     itmlab.recipe("tags").save(tmp_path / "pretrained" / "tags" / "recipe.json")
     CrossEncoder.load(folder).save(tmp_path / "pretrained" / "tags")

@@ -12,7 +12,7 @@ import torch
 
 import itmlab
 from itmlab.train import loop
-from itmlab.train.checkpoint import CHECKPOINT_FILE, load_checkpoint, locked
+from itmlab.train.directory import CHECKPOINT_FILE, load_checkpoint, locked
 from itmlab.train.interruption import Interrupted
 from itmlab.train.loop import train
 from tests.refusals import refused

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from itmlab.scenes import load
-from itmlab.train import checkpoint
+from itmlab.train import directory
 from itmlab.train.loop import train
 from itmlab.train.run import Run, ensemble, keeps, pretrained
 from itmlab.train.scores import similarity
@@ -73,8 +73,8 @@ def test_an_export_overwrites_nothing_and_appears_whole(finished, tmp_path, monk
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "notes.txt").write_text("mine")
     (tmp_path / "file").write_text("mine")
-    for directory in (finished.directory, tmp_path / "full", tmp_path / "file"):
-        refused("exists already", finished.export, directory)
+    for occupied in (finished.directory, tmp_path / "full", tmp_path / "file"):
+        refused("exists already", finished.export, occupied)
     monkeypatch.setattr(type(finished.model), "save", lambda *_, **__: 1 / 0)  # ends before the weights are written
     with pytest.raises(ZeroDivisionError):
         finished.export(tmp_path / "new")
@@ -89,8 +89,8 @@ def test_an_export_copies_nothing_that_a_link_points_at(finished, tmp_path):
 
 
 def test_pretrained_runs_are_found_by_name(finished, tmp_path, monkeypatch):
-    monkeypatch.setattr(checkpoint, "HOME", tmp_path / "pretrained")
-    refused("this installation has none", pretrained, "fne")
+    monkeypatch.setattr(directory, "HOME", tmp_path / "pretrained")
+    refused("none in this installation", pretrained, "fne")
     finished.export(tmp_path / "pretrained" / "fne")
     assert pretrained("fne").recipe.name == "fne"
     refused("no pretrained run 'fnee' — .*fne", pretrained, "fnee")

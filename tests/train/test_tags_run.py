@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from itmlab.models import CrossEncoder
-from itmlab.train import checkpoint
+from itmlab.train import directory
 from itmlab.train.loop import train
 from itmlab.train.named import FROM_SCRATCH
 from tests.refusals import refused
@@ -48,7 +48,7 @@ def test_a_run_of_steps_ends_in_the_middle_of_an_epoch_with_an_evaluation(run):
 
 
 def test_it_begins_from_a_shipped_run_by_name_and_from_a_saved_model(run, data, tmp_path, monkeypatch):
-    monkeypatch.setattr(checkpoint, "HOME", tmp_path / "shipped")
+    monkeypatch.setattr(directory, "HOME", tmp_path / "shipped")
     run.export(tmp_path / "shipped" / "first", dtype="float32")
     run.model.save(tmp_path / "model")
     steady = {"model__dropout": 0.0, "data__steps": 1, "optimiser__learning_rate": 1e-12}

@@ -14,10 +14,9 @@ import pytest
 from typer.testing import CliRunner
 
 from itmlab import cli, train
-from itmlab.train import checkpoint
+from itmlab.train import directory
 from itmlab.train.comparison import compare
-from itmlab.train.interruption import Interrupted
-from itmlab.train.workers import stopped_in_words
+from itmlab.train.interruption import Interrupted, stopped_in_words
 from tests.refusals import refused
 from tests.train.world import micro
 
@@ -154,7 +153,7 @@ def test_without_locks_it_trains_and_says_so(data, tmp_path, monkeypatch):
             raise OSError(errno.ENOLCK, "No locks available")
         return open(path, mode, **options)
 
-    monkeypatch.setattr(checkpoint, "open", without_locks, raising=False)
+    monkeypatch.setattr(directory, "open", without_locks, raising=False)
     recipe = micro("triplet", data__epochs=1, data__warm_up_epochs=0)
     with pytest.warns(UserWarning, match="without a lock .*No locks available"):
         table = compare([recipe], data, seeds=1, run_root=tmp_path, split="train", jobs=1, progress=False)
