@@ -1,12 +1,10 @@
 """A file of negatives by the name of their generator, as `python -m itmlab negatives` writes it."""
 
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from ..components import parameters
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError, named
 from ..fields import did_you_mean, from_plain
@@ -17,7 +15,7 @@ from ..models.pairs import pieces_read
 from ..storage import refuse_foreign
 from ..synthesis import files
 from ..synthesis.generate import generate_negatives
-from ..synthesis.negative import OneByOne, Readable, SentenceGenerator
+from ..synthesis.negative import Readable
 from ..synthesis.tags import FilteredTopM, Tags, cross_encoder_score, implied_in, vse_c
 from .directory import file_hash, start_directory
 
@@ -47,55 +45,51 @@ OPTIONS = {"vse_c": SwapOptions, "tags": TagsOptions}
 def write_negatives(
     data: CaptionSet,
     out: str | Path,
-    generator: str | SentenceGenerator = "vse_c",
+    generator: Literal["vse_c", "tags"] = "vse_c",
     *,
     model: str | Path | None = None,
     options: dict[str, Any] | None = None,
-    fluency: str | None = None,
     seed: int = 0,
     truth: bool = True,
     force: bool = False,
     progress: bool = False,
 ) -> files.NegativeFile:
-    """Write the negatives of every caption of `data` to `out`, made by a generator by name or by a custom one.
+    """Write the negatives of every caption of `data` to `out`.
+
+    Those of your own generator are written by `synthesis.write_negatives(out, data, generate_negatives(data, yours))`.
 
     Args:
-        generator: "vse_c" (swaps by rule), "tags" (refilled phrases), or a custom generator as in a recipe, whose
-            negatives are filtered: copies and what the image's captions say are left out.
+        data: the captions.
+        out: the file.
+        generator: "vse_c" (swaps by rule) or "tags" (refilled phrases).
         model: a cross-encoder by the name of a pretrained run or its folder. "tags" refills and scores with it
-            (default: the pretrained "tags"); it scores the negatives of other generators.
+            (default: the pretrained "tags"); it scores the negatives of "vse_c".
         options: fields of `SwapOptions` or `TagsOptions`.
-        fluency: a causal language model for perplexities.
+        seed: of the random draws.
         truth: label each negative by the data set's world, where it has one.
         force: overwrite a file that itmlab did not write.
+        progress: show a progress bar.
 
     Returns:
         The file's content, as `read_negatives` gives it.
     """
     refuse_foreign(out, files.MARK, force=force)  # before the negatives are made
-    if isinstance(generator, SentenceGenerator):
-        name, chosen, make = generator.class_name(), parameters(generator), OneByOne(generator)
-    else:
-        name, chosen = generator, _options(generator, options or {}, data)
-        make = vse_c(data, **chosen) if name == "vse_c" else None
-    score = None
-    made_by = {"generator": name, **chosen, "seed": seed}
-    if model is not None or name == "tags":
+    chosen = _options(generator, options or {}, data)
+    made_by = {"generator": generator, **chosen, "seed": seed}
+    score = readable = None
+    if model is not None or generator == "tags":
         home = start_directory(str(model or "tags"))
         model = CrossEncoder.load(home)
-        score = cross_encoder_score(model, data)
+        score, readable = cross_encoder_score(model, data), Readable(partial(pieces_read, model))
         made_by |= {"model": home.name, "weights": file_hash(home / "model.safetensors")[:16]}
-    if name == "tags":
-        make = Tags(model, data, **{**chosen, "implied": implied_in(data) if chosen["implied"] else None})
+    implied = implied_in(data)
+    if generator == "tags":
+        make = Tags(model, data, **{**chosen, "implied": implied if chosen["implied"] else None})
     else:
-        readable = None if model is None else Readable(partial(pieces_read, model))
-        is_filtered = name != "vse_c"  # swaps are filtered by their rules
-        make = FilteredTopM(make, keep=None, filtered=is_filtered, implied=implied_in(data), readable=readable)
-    how = {"seed": seed, "conditioned": name == "tags", "score": score, "truth": truth, "progress": progress}
-    negatives = generate_negatives(data, make, fluency=None if fluency is None else _perplexities(fluency), **how)
-    made_by["fluency"] = fluency
+        make = FilteredTopM(vse_c(data, **chosen), keep=None, filtered=False, implied=implied, readable=readable)
+    how = {"seed": seed, "conditioned": generator == "tags", "score": score, "truth": truth, "progress": progress}
     described = ", ".join(f"{key}={value}" for key, value in made_by.items() if value is not None)
-    return files.write_negatives(out, data, negatives, made_by=described, force=force)
+    return files.write_negatives(out, data, generate_negatives(data, make, **how), made_by=described, force=force)
 
 
 def read_by(model: str) -> ModelConfig:
@@ -115,10 +109,3 @@ def _options(generator: str, options: dict[str, Any], data: CaptionSet) -> dict[
     if chosen.get("implied") and not has_world:
         raise ItmlabError("tags.implied needs a world that says what words imply", where=data.name, remedy="leave it")
     return chosen
-
-
-def _perplexities(name: str) -> Callable[[Sequence[str]], Iterable[float]]:
-    from ..metrics.perplexity import causal_model, fluency
-
-    model = causal_model(name)
-    return lambda sentences: fluency(sentences, model).perplexity.tolist()

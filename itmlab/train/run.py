@@ -21,7 +21,7 @@ from ..session import usual_defaults
 from ..storage import inside, sync_directory, usable, write_bytes
 from .directory import CHECKPOINT_FILE, HISTORY_FILE, read_history, shipped_directory, shipped_names
 from .recipes import Recipe
-from .scores import CUTOFFS, Protocol, Side, evaluate, similarity
+from .scores import CUTOFFS, Side, evaluate, similarity
 from .search import Hits, Index
 
 MANY_PAIRS = 100_000  # half a minute of a small cross-encoder
@@ -44,14 +44,7 @@ class Evaluated:
 
     @usual_defaults()
     def evaluate(
-        self,
-        data: CaptionSet,
-        split: str | None = "test",
-        folds: int = 1,
-        relevance: Literal["cider", "spice"] | None = None,
-        ks: Sequence[int] = CUTOFFS,
-        truth: bool = False,
-        protocol: Protocol = "field",
+        self, data: CaptionSet, split: str | None = "test", folds: int = 1, ks: Sequence[int] = CUTOFFS, **options: Any
     ) -> dict[str, Any]:
         """Recall at `ks` in percent as {"i2t": {k: ...}, "t2i": {k: ...}, "rsum": ...} on a split (None: all).
 
@@ -61,14 +54,10 @@ class Evaluated:
             data: the data set.
             split: the split to rank, or None for all of it.
             folds: number of consecutive blocks of images, each ranked by itself; their recalls are averaged.
-            relevance: adds "semantic", the table of `metrics.semantic_retrieval`: R, SR, NCS and their sums.
-            ks: cut-offs of the recalls; a split must have as many images and captions.
-            truth: adds "truth", the table of `metrics.truth_retrieval`: mAP@R and R-Precision against everything that
-                is true, and recall beside an oracle's; for data with a world.
-            protocol: "field" or "corrected" (captions of other images that read the same are right too).
+            options: `relevance`, `truth` and `protocol` of `itmlab.train.evaluate`.
         """
         part = data if split is None else data.split(split)
-        scores = evaluate(self, part, folds=folds, ks=ks, relevance=relevance, truth=truth, protocol=protocol)
+        scores = evaluate(self, part, folds=folds, ks=ks, **options)
         if folds == 1 and scores["rsum"] <= chance_rsum(part.positives, ks):
             warnings.warn(f"RSum {scores['rsum']:.1f} is what a random order reaches", stacklevel=2)
         return scores

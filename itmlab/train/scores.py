@@ -29,7 +29,6 @@ from ..models.pairs import chunks, looked_at, on_device
 from ..session import usual_defaults
 from ..storage import refuse_foreign, write_bytes
 
-IMAGES_AT_A_TIME = 50  # scored with all captions before anything may interrupt
 RELEVANCES = ("cider", "spice")
 Kind = Literal["cider", "spice"]
 Protocol = Literal["field", "corrected"]
@@ -167,21 +166,11 @@ def similarity(
         images, captions = looked_at(model, data), side_of(model, data.captions, "captions", between)
         if has_one_feature(model):
             return model.similarity(side_of(model, images, "images", between), captions)
-        parts = prepared_images(model, images)
-        if model.encodes_apart:
-            features = side_of(model, images, "images", between)
-            parts = (features.take(rows) for rows in torch.arange(len(data)).split(IMAGES_AT_A_TIME))
         scores = []
-        for part in paused(parts, between):
-            scores.append(compared(model, part, captions))
-            bar.update(len(scores[-1]))
+        for part in paused(chunks(images, 64 if model.encodes_apart else 8), between):
+            scores.append(compared(model, side_of(model, part, "images"), captions))
+            bar.update(len(part))
     return torch.cat(scores)
-
-
-def prepared_images(model: Model, images: Sequence[Any]) -> Iterator[Any]:
-    """What `similarity` of a model that reads both sides together takes, a few images at a time."""
-    for part in chunks(images, 8):
-        yield on_device(model, model.prepare_images(part))
 
 
 def has_one_feature(model: Model) -> bool:
@@ -202,7 +191,9 @@ def side_of(model: Model, items: Sequence[Any], of: Side, between: Between = not
     if model.encodes_apart:
         parts = _encodings(model, items, of, between)
         return _pooled(parts) if has_one_feature(model) else joined(list(parts))
-    return list(paused(prepared_images(model, items), between)) if of == "images" else model.prepare_captions(items)
+    if of == "captions":
+        return model.prepare_captions(items)
+    return [on_device(model, model.prepare_images(part)) for part in paused(chunks(items, 8), between)]
 
 
 def _encodings(model: nn.Module, items: Sequence[Any], of: Side, between: Between) -> Iterator[Encoded]:

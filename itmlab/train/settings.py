@@ -175,7 +175,7 @@ class TagsSettings(Settings, at="tags"):
             each caption's tokens, as in the released code, which counts [CLS] and [SEP] in the discrimination.
         filtered: whether false negatives are dropped (Sec. 2.1.2).
         matching_begins: like `alignment`, `alignment_temperature` and `mining` a number of the shipped run
-            `uniter_pretraining`, which an earlier version trained (METHODS 6). This version does not train with them.
+            `uniter_pretraining`, which an earlier version trained (METHODS 5). This version does not train with them.
     """
 
     weights: LossWeights = field(default=LossWeights())

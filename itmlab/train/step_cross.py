@@ -19,7 +19,6 @@ from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor
@@ -117,7 +116,7 @@ class CrossEncoderTask(Task):
             if "retrieved" in wanted:
                 negatives = self.mine(batch, draws, part)
 
-            step = self.embedded(batch, negatives, part, draws.initial_seed())
+            step = self.embedded(batch, negatives, part)
             if masked is not None:
                 self.masked_language(step, masked)
             if negatives is not None:
@@ -166,18 +165,12 @@ class CrossEncoderTask(Task):
         device = regions.values.device
         return pair_logits(self.model, self.tokens, captions.to(device), regions, rows.to(device)).cpu()
 
-    def embedded(self, batch: Batch, negatives: Retrieved | None, part: slice, seed: int) -> Step:
-        """The images of the step, with gradient, each embedded once and changed where the recipe augments."""
-        images, inputs = batch.image_indices[part], self.inputs
+    def embedded(self, batch: Batch, negatives: Retrieved | None, part: slice) -> Step:
+        """The images of the step, with gradient, each embedded once."""
+        images = batch.image_indices[part]
         others = images if negatives is None else negatives.images.clamp(min=0).flatten()
-        if (augmentation := self.recipe.data.augmentation) is not None:
-
-            def change(image: int) -> Callable[..., Any]:
-                return partial(augmentation, generator=np.random.default_rng([seed, 1 + image]))
-
-            inputs = partial(inputs, change=change)
         numbers = torch.cat([images, others]).unique()
-        regions = embed(self.model, inputs, numbers)
+        regions = embed(self.model, self.inputs, numbers)
         device = regions.values.device
         rows = torch.searchsorted(numbers, images).to(device)
         return Step(batch.caption_indices[part].to(device), rows, numbers, regions)

@@ -39,7 +39,6 @@ SMALLER = {"data__batch_size": 16, "data__accumulate": 1}  # where one such GPU 
 ROWS = {
     "fne": {},
     "triplet": {},
-    "uniter_pretraining": {},
     "uniter": {"data__accumulate": 1},  # its own step, of four such batches, is of a quarter of a minute
     "tags": SMALLER,
     "tags_dc": SMALLER,

@@ -6,7 +6,7 @@ import torch
 from itmlab.models import EmbeddedRegions, build_model
 from itmlab.models.cross_encoder import Tokens, pair_logits
 from itmlab.models.pairs import all_captions
-from itmlab.train.scores import prepared_images
+from itmlab.train.scores import side_of
 from itmlab.train.step_cross import word_tokens
 from tests.train.towers import MICRO_TOWER
 
@@ -23,7 +23,7 @@ def model(data):
 def test_a_logit_does_not_depend_on_what_it_is_read_with(model, data):
     tokens = all_captions(model, data)
     with torch.no_grad():
-        parts = [model.embed_regions(**part) for part in prepared_images(model, data.images)]
+        parts = [model.embed_regions(**part) for part in side_of(model, data.images, "images")]
     regions = EmbeddedRegions.joined(parts)
     generator = torch.Generator().manual_seed(0)
     sentences, images = (torch.randint(48, (300,), generator=generator) for _ in range(2))
