@@ -66,7 +66,7 @@ def test_every_encoder_trains_resumes_and_searches(name, scenes, tmp_path):
 
 
 def test_a_dual_encoder_begins_with_the_transformer_of_a_cross_encoder(scenes, tmp_path):
-    tower = build_model(replace(itmlab.recipe("uniter_pretraining").model, **SMALL_OSCAR), scenes.captions).eval()
+    tower = build_model(replace(itmlab.recipe("uniter").model, **SMALL_OSCAR), scenes.captions).eval()
     tower.save(tmp_path / "tower")
     begun = first_model(small("oscar", start=str(tmp_path / "tower")), [])
     begun.save(tmp_path / "apart")
@@ -81,9 +81,7 @@ def test_a_dual_encoder_begins_with_the_transformer_of_a_cross_encoder(scenes, t
 
 
 def test_a_cross_encoder_begins_with_the_transformer_of_a_dual_encoder(scenes, tmp_path):
-    recipe = itmlab.recipe("uniter_pretraining").replace(
-        model=replace(itmlab.recipe("uniter_pretraining").model, **SMALL_OSCAR)
-    )
+    recipe = itmlab.recipe("uniter").replace(model=replace(itmlab.recipe("uniter").model, **SMALL_OSCAR))
     apart = first_model(small("oscar_sgraf", start=None), scenes.captions)
     apart.save(tmp_path / "apart")
     begun = first_model(recipe.replace(start=str(tmp_path / "apart")), [])
@@ -188,12 +186,6 @@ def test_pictures_without_regions_and_several_processes_are_refused(scenes, tmp_
     model = build_model(recipe.model, scenes.captions)
     two = type("Two", (), {"num_processes": 2, "device": torch.device("cpu")})()
     refused("train in one process", DualEncoderTask, recipe, scenes, model, two, torch.Generator())
-
-
-def test_a_memory_holds_features_of_regions_too(scenes, tmp_path):
-    sizes = {f"model__{field}": value for field, value in SMALL_OSCAR.items()}
-    recipe = itmlab.recipe("fne", on="regions").replace(start=None, data__steps=4, data__batch_size=6, **sizes)
-    assert train(recipe, scenes, tmp_path / "run", progress=False).finished
 
 
 def test_padding_to_few_lengths_changes_no_feature(scenes):

@@ -104,19 +104,6 @@ def test_it_is_what_loops_over_all_pairs_find(case, number, skip, margins) -> No
             assert (nearest.negatives >= 0).equal(nearest.scores.isfinite())
 
 
-def test_another_order_of_pictures_and_captions_gives_the_same() -> None:
-    data, features = pairs_of(list(range(9)), list(range(18)))
-    order = torch.randperm(9, generator=torch.Generator().manual_seed(1))
-    other = data.select(order)
-    captions = [data.captions.index(caption) for caption in other.captions]
-    options = {"number": 4, "relative_margin": 0.05}
-    first, second = mine(features, data, **options), mine((features[0][order], features[1][captions]), other, **options)
-    for place, image in enumerate(order.tolist()):
-        assert [captions[caption] for caption in second.captions.of(place)] == first.captions.of(image)
-    for place, caption in enumerate(captions):
-        assert [int(order[image]) for image in second.images.of(place)] == first.images.of(caption)
-
-
 def test_chunks_change_nothing(monkeypatch) -> None:
     data, features = pairs_of([index % 30 for index in range(40)], [index % 37 for index in range(80)])
     options = {"number": 5, "skip": 1, "relative_margin": 0.0}

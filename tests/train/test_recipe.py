@@ -140,7 +140,7 @@ IDLE = [
     ("fne", {}, {"data.regions": "detector"}),
     ("tags", {}, {"data.warm_up_epochs": 2}),
     ("uniter", {}, {"tags.hardest": 3}),
-    ("uniter_pretraining", {}, {"tags.margin": 0.1}),
+    ("tags", {}, {"tags.alignment": 0.1}),
     ("fne", {"on": "regions", **ALIGNED}, {"data.validate_every": 2}),
     ("sam", {}, {"adaptive_margin.with_triplet": False, "sampler": "Hardest"}),
 ]

@@ -1,10 +1,8 @@
 """Models of any kind are evaluated alike."""
 
 import json
-import resource
 from copy import copy
 
-import psutil
 import pytest
 import torch
 from safetensors import safe_open
@@ -164,16 +162,6 @@ def test_more_pairs_than_the_memory_holds_are_refused_before_anything_is_scored(
         refused("GB are free", ask)
     assert in_blocks == at_once
     assert not (tmp_path / "runs").exists()
-
-
-def test_a_limit_on_the_process_counts_as_memory():
-    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    before = scores.free_memory()
-    try:
-        resource.setrlimit(resource.RLIMIT_AS, (psutil.Process().memory_info().vms + before // 2, hard))
-        assert scores.free_memory() <= before // 2
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
 def test_pictures_of_equal_content_are_each_others_matches_and_equal_captions_by_the_corrected_protocol(finished, data):
