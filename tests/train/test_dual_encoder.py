@@ -26,7 +26,6 @@ SMALL = {"dimension": 12, "word_dimension": 10, "similarity_dimension": 8, "voca
 SMALL_OSCAR = {"hidden": 16, "layers": 1, "heads": 2, "intermediate": 24, "vocabulary_size": 150}
 SMALL_MATCHER = {"similarity_dimension": 8}
 ALL = ("scan+syn+info", "vsrn+info", "vsepp+syn", "itcontrast", "oscar_sgraf")
-RELEASED = ("scan_i2t, released", "saf, released", "vsrn, released")
 
 
 @pytest.fixture(scope="module")
@@ -38,8 +37,6 @@ def small(name, **changes):
     """A named recipe that trains in a second: batches of 6 pictures with 2 captions, 2 epochs, 1 of them warm-up."""
     sizes = SMALL_OSCAR if name.startswith(("oscar", "itcontrast")) else SMALL
     sizes = sizes | SMALL_MATCHER if name == "oscar_sgraf" else sizes
-    name, _, preset = name.partition(", ")
-    sizes = sizes | ({"preset": preset} if preset else {})
     recipe = itmlab.recipe(name).replace(**{f"model__{field}": value for field, value in sizes.items()})
     recipe = recipe.replace(data__batch_size=6, data__epochs=2, data__warm_up_epochs=1, data__captions_per_image=2)
     recipe = recipe.replace(data__validation=None, data__validate_every=1, start=None)
@@ -52,7 +49,7 @@ def task_and_batch(recipe, data):
     return task, first_batch(data, size=6, seed=1, captions_per_image=2, **task.preparation())
 
 
-@pytest.mark.parametrize("name", [*ALL, *RELEASED])
+@pytest.mark.parametrize("name", ALL)
 def test_every_encoder_trains_resumes_and_searches(name, scenes, tmp_path):
     recipe = small(name)
     once = train(recipe, scenes, tmp_path / "once", progress=False)

@@ -54,16 +54,6 @@ def test_only_words_are_hidden_and_only_the_hidden_are_predicted(seed, captions,
     assert torch.equal(labels[predicted], pieces[predicted]) and torch.equal(hidden[~predicted], pieces[~predicted])
 
 
-def test_eight_of_ten_are_hidden_one_is_another_and_one_stays() -> None:
-    pieces = torch.full((1000, 100), 7)
-    hidden, labels = masked_words(pieces, torch.ones_like(pieces), Pieces(), 0.15, torch.Generator().manual_seed(0))
-    predicted = labels != KEPT
-    assert math.isclose(predicted.float().mean(), 0.15, abs_tol=0.01)
-    given_pieces = hidden[predicted]
-    assert math.isclose((given_pieces == 4).float().mean(), 0.8 + 0.1 / 20, abs_tol=0.01)
-    assert math.isclose((given_pieces == 7).float().mean(), 0.1 + 0.1 / 20, abs_tol=0.01)
-
-
 # What is asked of the patches.
 
 
