@@ -7,7 +7,6 @@ import hashlib
 import html
 import json
 import shutil
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -233,10 +232,10 @@ def compare_runs(
 
 def refuse_repeated(label: str, group: Sequence[Run | Ensemble]) -> None:
     """Raise an ItmlabError for a run, or an ensemble of the same runs, that would count as two seeds of a label."""
-    seeds = Counter(run.recipe.seed for run in group)
-    members = Counter(frozenset(member.directory.resolve() for member in run.members) for run in group)
-    if max(seeds.values()) > 1 or max(members.values()) > 1:
-        message = f"{label!r} has one run twice: the seeds are {sorted(seeds.elements())}"
+    seeds = sorted(run.recipe.seed for run in group)
+    members = {frozenset(member.directory.resolve() for member in run.members) for run in group}
+    if min(len({*seeds}), len(members)) < len(group):
+        message = f"{label!r} has one run twice: the seeds are {seeds}"
         raise ItmlabError(message, remedy="give each run once, and runs of different seeds")
 
 

@@ -127,19 +127,14 @@ def require_memory(data: CaptionSet, bytes_a_pair: int) -> None:
 
 
 def free_memory() -> int:
-    """The bytes that this process may still use: of the machine, of its container, and of its own limit."""
-    free = [psutil.virtual_memory().available]
+    """The bytes that this process may still use: of the machine, and of its container."""
+    free = psutil.virtual_memory().available
     try:
         home = Path("/sys/fs/cgroup")
         used = re.search(r"^anon (\d+)$", (home / "memory.stat").read_text(), re.MULTILINE)
-        free.append(int((home / "memory.max").read_text()) - int(used[1]))
+        return max(min(free, int((home / "memory.max").read_text()) - int(used[1])), 0)
     except (OSError, ValueError, TypeError):  # no container, or one without a limit
-        pass
-    if hasattr(psutil, "RLIMIT_AS"):
-        process = psutil.Process()
-        limit = process.rlimit(psutil.RLIMIT_AS)[0]
-        free += [] if limit == psutil.RLIM_INFINITY else [limit - process.memory_info().vms]
-    return max(min(free), 0)
+        return free
 
 
 # Similarities of each kind of model.

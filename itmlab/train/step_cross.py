@@ -289,13 +289,13 @@ class Sentences:
         self.readable = Readable(partial(pieces_read, model))
         implied = implied_in(data) if settings.implied else None
         self.choice = {"keep": settings.hardest, "filtered": settings.filtered, "implied": implied}
-        self.tags = self.file_rows = self.generate = None
+        self.tags = self.generate = None
         if settings.generator in ("dynamic", "static"):
             drawing = {name: getattr(settings, name) for name in ("maskings", "samples", "temperature", "probability")}
             drawing |= {"words": settings.masking == "word", "refiller": task.frozen}
             self.tags = Tags(model, data, inputs=task.inputs, fresh=recipe.start is None, **drawing, **self.choice)
         elif settings.generator == "file":
-            self.file_rows = read_negatives(recipe.extra_negatives.path).of(data)
+            self.written = read_negatives(recipe.extra_negatives.path).of(data)
             self.choice["filtered"] = False
         elif settings.generator == "vse_c":
             self.generate = vse_c(data, graphs=task.graphs, filtered=settings.filtered)
@@ -314,13 +314,10 @@ class Sentences:
         if self.tags is not None:
             return self.tags(*arguments, generator=generators, numbers=rows)
 
-        def from_file(*_: Any, **__: Any) -> list[list[Negative]]:
-            return [self.file_rows[row] for row in rows]
-
         def score(sentences: list[str], of: Int64[Tensor, "sentence"]) -> Float[Tensor, "sentence"]:
             return self.score(images[of].tolist(), sentences)
 
-        generate = from_file if self.generate is None else self.generate
+        generate = self.generate or (lambda *_, **__: [self.written[row] for row in rows])
         tailored = FilteredTopM(generate, score=score, readable=self.readable, **self.choice)
         return tailored(*arguments, generator=generators)
 

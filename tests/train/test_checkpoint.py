@@ -34,12 +34,6 @@ def test_a_shipped_dual_encoder_finds_pictures_and_captions_that_it_never_saw(na
     assert itmlab.pretrained(name).evaluate(unseen, split=None)["rsum"] >= bar
 
 
-def test_each_stage_of_tags_dc_ships_and_begins_where_the_one_before_left_off() -> None:
-    first, stages = "uniter_pretraining", ("uniter_pretraining", "uniter", "tags", "tags_dc")
-    starts = {name: itmlab.pretrained(name).recipe.start for name in stages}
-    assert starts == {first: "region_dual_encoder", "uniter": first, "tags": first, "tags_dc": "tags"}
-
-
 def test_all_of_it_is_small() -> None:
     folders = HOME, HOME.parent / "pretrained_language", HOME.parent / "pretrained_detector"
     files = [path for folder in folders for path in Path(folder).rglob("*") if path.is_file()]

@@ -11,7 +11,7 @@ import itmlab
 from itmlab import ensemble
 from itmlab.metrics.by_image import RECALLS, TRUTHS
 from itmlab.metrics.semantic import ncs
-from itmlab.metrics.statistics import holm, seeds_needed
+from itmlab.metrics.statistics import holm
 from itmlab.scenes import load
 from itmlab.train.comparison import Comparison, compare, compare_runs, directory_name
 from itmlab.train.comparison import trained as trained_runs
@@ -204,14 +204,6 @@ def invented(seeds=3, images=400, effect=0.1, noise=0.02):
     return Comparison(totals, counts, RECALLS, "base", list(range(seeds)), {})
 
 
-def test_a_real_difference_is_distinguished_from_none():
-    comparison = invented()
-    value, lower, upper = comparison.difference("better")["RSum"]
-    assert 0 < lower < value < upper and lower < 6 * 10 < upper + 15
-    value, lower, upper = comparison.difference("same")["RSum"]
-    assert lower < 0 < upper
-
-
 def test_each_difference_has_a_p_that_agrees_with_its_interval_and_is_corrected_for_all():
     comparison = invented()
     tested = comparison.tests("RSum", "t2i R@1")
@@ -238,9 +230,8 @@ def test_a_verdict_says_what_held_and_what_could_have_been_seen():
 
 def test_power_follows_from_the_deviations_over_seeds_and_over_images():
     comparison = invented(seeds=4)
-    paired = np.subtract(comparison.per_seed("better")["RSum"], comparison.per_seed("base")["RSum"])
-    few, many = comparison.power(30.0), comparison.power(20.0)
-    assert seeds_needed(float(np.std(paired, ddof=1)), 30.0) <= few["better"] <= many["better"] < math.inf
+    large, small = comparison.power(30.0), comparison.power(20.0)
+    assert set(large) == {"better", "same"} and 2 <= large["better"] <= small["better"] < math.inf
     assert comparison.power(0.1)["better"] == math.inf, "the images alone leave too much uncertainty"
     refused("one seed", invented(seeds=1).power, 1.0)
 
@@ -259,12 +250,9 @@ def test_custom_metrics_are_compared_image_by_image(trained, data):
     assert second["brightness"] - first["brightness"] == pytest.approx(-4), "3 letters beside 7"
     assert compared.difference("<b>FNE</b>")["brightness"] == pytest.approx((-4, -4, -4))
     assert "brightness − triplet" in repr(compared)
-    for wrong, word in (
-        ({"RSum": brightness}, "there is a measure 'RSum' already"),
-        ({"few": lambda run, split: [1.0]}, r"metric 'few' gave shape \(1,\)"),
-        ({"none": lambda run, split: np.full(len(split), np.nan)}, "no image has a value of none"),
-    ):
-        refused(word, compare_runs, comparison.runs, data, metrics=wrong, **QUIET)
+    refused("there is a measure 'RSum'", compare_runs, comparison.runs, data, metrics={"RSum": brightness}, **QUIET)
+    few = {"few": lambda run, split: [1.0]}
+    refused(r"metric 'few' gave shape \(1,\)", compare_runs, comparison.runs, data, metrics=few, **QUIET)
 
 
 FNE = [itmlab.recipe("fne")]
@@ -274,13 +262,9 @@ FNE = [itmlab.recipe("fne")]
     ("recipes", "options", "word"),
     [
         ([*FNE, FNE[0].replace(seed=2)], {}, "different names"),
-        ([], {}, "different names"),
         (FNE, {"baseline": "fn"}, "did you mean fne"),
-        (FNE, {"seeds": [1, 1], "split": "train"}, "seeds must be"),
         (FNE, {"seeds": 0, "split": "train"}, "seeds must be"),
-        (FNE, {"split": "tset"}, "no split 'tset'"),
         (FNE, {}, "compare on a split of 10 images or more"),
-        (FNE, {"relevance": "cider"}, "compare on a split of 11 images or more"),
         (FNE, {"split": "train", "relevance": "cidre"}, "did you mean cider"),
         (FNE, {"split": "train", "truth": True}, "the data has no world"),
         (FNE, {"split": "train", "jobs": 0}, "jobs must be"),

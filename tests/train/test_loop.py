@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import pytest
 import torch
-from accelerate.state import AcceleratorState
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -91,24 +90,6 @@ def test_a_few_steps_give_a_model_already(data, tmp_path):
     assert train(micro(), data, tmp_path / "run", max_steps=1, progress=False).epochs == []
 
 
-@pytest.fixture
-def fresh_accelerate():
-    """A process in which `accelerate` has not started."""
-    AcceleratorState._reset_state(True)
-    yield
-    AcceleratorState._reset_state(True)
-
-
-@pytest.mark.parametrize(("name", "value"), [("WORLD_SIZE", "x"), ("WORLD_SIZE", "2"), ("LOCAL_RANK", "x")])
-def test_an_environment_of_processes_that_do_not_exist_is_refused(
-    name, value, fresh_accelerate, data, tmp_path, monkeypatch
-):
-    if value != "x" or name != "WORLD_SIZE":
-        monkeypatch.setenv("LOCAL_RANK", "0")
-    monkeypatch.setenv(name, value)
-    refused("WORLD_SIZE", train, micro(), data, tmp_path / "run", progress=False)
-
-
 @pytest.mark.parametrize("error", [MemoryError, lambda: torch.empty(2**60), lambda: torch.empty(2**62, 2**62)])
 def test_memory_that_cannot_be_had_is_refused(error, data, tmp_path, monkeypatch):
     def state(*_):
@@ -149,20 +130,6 @@ def test_a_loss_that_is_not_finite_stops_before_a_checkpoint_has_it(finished, da
     state = load_checkpoint(tmp_path / "run" / CHECKPOINT_FILE)
     assert state["position"]["step"] == 5 and all(weight.isfinite().all() for weight in state["model"].values())
     assert same_bytes(train(micro(), data, tmp_path / "run", progress=False), finished)
-
-
-def test_a_gradient_that_is_not_finite_stops_too(data, tmp_path, monkeypatch):
-    encode = DualEncoder.encode_images
-
-    def steep(self, pixels):
-        encoded = encode(self, pixels)
-        if encoded.pooled.requires_grad:
-            encoded.pooled.register_hook(lambda gradient: gradient * float("inf"))
-        return encoded
-
-    monkeypatch.setattr(DualEncoder, "encode_images", steep)
-    with pytest.raises(ItmlabError, match=r"the gradient is (nan|inf) at step 1 \(epoch 1\)"):
-        train(micro(), data, tmp_path / "run", progress=False)
 
 
 def test_low_precision_trains_as_well(data, tmp_path):

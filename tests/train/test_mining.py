@@ -18,7 +18,6 @@ from itmlab.synthesis.files import read_negatives
 from itmlab.train import mining
 from itmlab.train.mining import Mined, mine
 from itmlab.train.scores import embed
-from tests.plain_model import PlainModel
 from tests.refusals import refused
 
 
@@ -139,30 +138,10 @@ def test_the_truth_is_counted_and_everything_written_is_read_back(tmp_path) -> N
     assert len(rows) == len(read) and rows[0]["negative"] == data.captions[mined.captions.of(0)[0]]
 
 
-def test_a_model_with_features_and_one_that_scores_pairs_are_both_encoders(tmp_path) -> None:
-    run = itmlab.pretrained("triplet")
-    data = itmlab.load("scenes", images=12, cache=tmp_path)
-    by_run = mine(run, data, truth=False)
-    features = embed(run.model, data)
-    by_features = mine((features.images, features.captions), data, truth=False)
+def test_a_run_and_its_features_are_both_encoders(tmp_path) -> None:
+    run, data = itmlab.pretrained("triplet"), itmlab.load("scenes", images=12, cache=tmp_path)
+    by_run, by_features = (mine(encoder, data, truth=False) for encoder in (run, tuple(embed(run.model, data))))
     assert by_run.captions.negatives.equal(by_features.captions.negatives)
-
-    class Pairs(PlainModel):
-        encodes_apart, prepared = False, 0
-
-        def prepare_captions(self, captions):
-            return torch.arange(len(data.captions))[: len(captions)]
-
-        def prepare_images(self, images):
-            self.prepared += len(images)
-            return torch.arange(self.prepared - len(images), self.prepared)
-
-        def similarity(self, images, captions):
-            return (features.images @ features.captions.T)[images][:, captions]
-
-    by_pairs = mine(Pairs(), data, truth=False)
-    assert by_pairs.captions.negatives.equal(by_run.captions.negatives)
-    assert by_pairs.images.negatives.equal(by_run.images.negatives)
 
 
 def test_what_cannot_be_mined_is_refused_in_one_line() -> None:

@@ -8,7 +8,6 @@ from torch.nn.functional import normalize
 
 from itmlab.samplers import Hardest, MomentumQueue, Oracle, Pool, Sampler
 from itmlab.scenes import load
-from itmlab.synthesis import FeatureNegatives
 from itmlab.train.loop import train
 from itmlab.train.step_dual import Objective
 from tests.refusals import refused
@@ -166,14 +165,6 @@ def test_an_oracle_trains_on_what_the_world_calls_false_or_true(name, take, tmp_
     assert taken > 10
 
 
-def test_to_an_oracle_an_anchors_own_candidates_are_false_and_without_a_world_there_is_none(tmp_path):
-    everything = lambda captions, images: torch.ones(len(captions), len(images), dtype=torch.int8)  # noqa: E731
-    extra, (images, captions) = FeatureNegatives(torch.randn(6, 2, 8), torch.ones(6, 2).bool()), features(0)
-    for take, takes_own in (("true_negatives", True), ("false_negatives", False)):
-        asked = objective("semi_hard", sampler=Oracle(take))
-        asked.truth = everything
-        chosen = asked(images, captions, IDS, ROWS, None, 1, (extra, None)).chosen
-        assert all((column >= 6) == takes_own for column in chosen[:6].tolist())
-        assert all((column < 0) == takes_own for column in chosen[6:].tolist())
+def test_without_a_world_there_is_no_oracle(tmp_path):
     without = micro("semi_hard", sampler=Oracle()), small_world(), tmp_path / "run"
     refused("no ground truth", train, *without, progress=False)

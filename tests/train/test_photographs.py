@@ -7,9 +7,8 @@ from PIL import Image
 
 import itmlab
 from itmlab.data.captionset import CaptionSet
-from itmlab.models.photographs import EFFICIENTNET, with_photo_features
+from itmlab.models.photographs import with_photo_features
 from itmlab.train import train
-from itmlab.train.named import DUAL, WITHOUT_PHOTOS
 
 CAPTIONS = ("a dog runs on the green grass", "two men ride a horse", "a girl in a red dress", "a cat on a bench")
 
@@ -27,14 +26,6 @@ def data() -> CaptionSet:
         splits={"train": torch.arange(16)},
     )
     return with_photo_features(noise, progress=False)
-
-
-def test_methods_keep_their_parts_and_read_the_same_frozen_encoders() -> None:
-    for name in set(DUAL) - set(WITHOUT_PHOTOS):
-        recipe, published = itmlab.recipe(name, on="photos"), itmlab.recipe(name)
-        assert type(recipe.loss) is type(published.loss) and recipe.adaptive_margin == published.adaptive_margin
-        assert type(recipe.sampler) is type(published.sampler) and recipe.memory == published.memory
-        assert (recipe.model.photo_encoder, recipe.model.word_vectors) == (EFFICIENTNET, "wordllama")
 
 
 @pytest.mark.parametrize("name", ["fne", "sam", "itcontrast", "sgraf", "vsrn"])

@@ -40,12 +40,6 @@ def test_the_louder_of_two_recipes_does_not_outvote_the_other(finished, other_se
     torch.testing.assert_close(ensemble([finished, other_seed]).similarity(data), standard[0] / 2)
 
 
-def test_an_ensemble_is_evaluated_by_truth_and_relevance_as_a_run_is(finished, tmp_path):
-    scenes = load(images=60, cache=tmp_path).select(range(20))
-    options = {"split": None, "ks": (1, 5), "truth": True, "relevance": "cider"}
-    assert ensemble([finished]).evaluate(scenes, **options) == finished.evaluate(scenes, **options)
-
-
 def test_data_without_regions_are_refused_with_the_call_that_loads_them(data, tmp_path):
     run, wanted = pretrained("tags"), 'load\\("scenes", regions="detector"\\)'
     scenes = load(images=12, cache=tmp_path)

@@ -181,28 +181,6 @@ def equal_gradients(model, *both):
             torch.testing.assert_close(first, second, rtol=2e-3, atol=2e-5)
 
 
-def test_negatives_are_of_other_images_and_the_hardest_of_those_drawn(data, results):
-    training = data.split("train")
-    task = task_of(tower("uniter", model__dropout=0.0, tags__candidates=10**4, tags__top_k=3), training)
-    batch = first_batch(training)
-    task(batch, epoch=0)
-    slow = Slow(task)
-    for image, caption, captions, images in zip(
-        batch.image_indices.tolist(),
-        batch.caption_indices.tolist(),
-        *(side.tolist() for side in results["mine"]),
-        strict=True,
-    ):
-        with torch.no_grad():
-            to_all = [slow.logit(image, text).item() for text in training.captions]
-            of_all = [slow.logit(number, training.captions[caption]).item() for number in range(len(training))]
-        others = [n for n in range(len(training.captions)) if training.image_of_caption[n] != image]
-        best = sorted(others, key=lambda n: -to_all[n])[:3]
-        assert [to_all[n] for n in captions] == pytest.approx([to_all[n] for n in best], abs=1e-4)
-        best = sorted((n for n in range(len(training)) if n != image), key=lambda n: -of_all[n])[:3]
-        assert [of_all[n] for n in images] == pytest.approx([of_all[n] for n in best], abs=1e-4)
-
-
 @pytest.mark.parametrize(
     "losses", [("retrieved",), ("masked_language",), ("synthetic",), ("discrimination", "correction")]
 )
