@@ -100,7 +100,7 @@ def explore_attention(runs: Mapping[str, Any], data: CaptionSet) -> Explorer:
 
 # The base of explorers that answer the pointer.
 
-Point = tuple[str, int]  # its kind (its trace's legend group) and its number (its `customdata`)
+Point = tuple[str, int]  # its kind (its trace's `meta`) and its number (its `customdata`)
 
 
 class PointExplorer(Explorer):

@@ -13,7 +13,7 @@ from plotly.subplots import make_subplots
 
 from . import theme
 from .canvas import Canvas, data_uri, draw_captioned, draw_heat_scale, enlarged, heat, outlined
-from .theme import colour, label, styled, translucent
+from .theme import TRUTH_LABELS, colour, label, styled, translucent
 
 if TYPE_CHECKING:
     from ..analysis.attention import AttentionMap
@@ -66,7 +66,7 @@ def draw_attention_maps(
     for kind, marks in targets.items() if numbers is not None else ():
         x, y, size, number = zip(*marks, strict=True) if marks else ((), (), (), ())
         look = {"mode": "markers", "marker": {"size": size, "symbol": "square", "opacity": 0}, "hoverinfo": "none"}
-        figure.add_scatter(x=x, y=y, customdata=number, legendgroup=kind, **look)
+        figure.add_scatter(x=x, y=y, customdata=number, meta=kind, **look)
     if numbers is not None:
         figure.update_layout(dragmode=False, modebar_remove=["select", "lasso"])
     return figure
@@ -125,6 +125,7 @@ def draw_words_on_patch(maps: Mapping[str, "Sequence[AttentionMap]"], patch: int
 # Maps of features: several kinds of points in one plane, a panel a model, one picture and its captions picked out.
 
 SYMBOLS = ("square", "circle", "diamond", "triangle-up", "x", "star")
+KNOWN_LABELS = {text: shade for shade, text in TRUTH_LABELS.values()} | {"right": theme.GREEN, "wrong": theme.VERMILION}
 DIGITS = 2  # behind the point of a place: a hundredth of a unit is less than a pixel
 MOST, FEW = 2000, 300  # points per panel: more make a page heavy; few are drawn larger
 SIDE, GAP = 30, 0.03  # pixels left and right; the share of the width between two panels
@@ -161,6 +162,7 @@ def draw_projection(
         place = {"row": 1, "col": column}
         share = most / max(sum(map(len, groups.values())), 1)
         colours = {text: colour(number) for number, text in enumerate(sorted(set(chain(*(labels or {}).values()))))}
+        colours |= KNOWN_LABELS
         for number, (kind, points) in enumerate(groups.items()):
             sampled = _sample(len(points), share, picked.get(kind, ()), number)
             of_point = np.array(labels[kind] if labels else [kind] * len(points), dtype=object)
@@ -172,9 +174,10 @@ def draw_projection(
                     x=points[shown, 0].round(DIGITS),
                     y=points[shown, 1].round(DIGITS),
                     mode="markers",
-                    name=label(text if kind == text else f"{kind}: {text}"),
-                    legendgroup=kind,
-                    showlegend=column == 1,
+                    name=label(text),
+                    meta=kind,
+                    legendgroup=text,
+                    showlegend=column == 1 and (first or not labels),
                     marker={
                         "symbol": SYMBOLS[number % len(SYMBOLS)],
                         "color": colours.get(text, colour(number)),
@@ -188,15 +191,18 @@ def draw_projection(
                 )
         _pick(figure, groups, picked, place, joined=joined, first=column == 1)
         _frame(figure, list(groups.values()), place)
+    if labels:
+        kinds = ", ".join(f"{SYMBOLS[number % len(SYMBOLS)]}s: {kind}" for number, kind in enumerate(panels[names[0]]))
+        subtitle = f"{subtitle}{'; ' if subtitle else ''}{kinds}"
     if everything > most:
         subtitle = f"{subtitle}{'; ' if subtitle else ''}{most:,} of {everything:,} points drawn"
     side = (theme.WIDTH - 2 * SIDE) * (1 - GAP * (len(names) - 1)) / count
     figure = styled(figure, title, subtitle, height=round(side))
     entries = [trace.name for trace in figure.data if trace.showlegend]
-    legend_lines = sum(8 * len(entry) + 60 for entry in entries) // 800  # pixels
+    legend_lines = sum(8 * len(entry) + 50 for entry in entries) // 850  # pixels
     above, side = figure.layout.margin.t + 26 + 22 * legend_lines, min(side, 640)
     margin = {"l": SIDE, "r": SIDE, "t": above, "b": 20}
-    legend = {"itemsizing": "constant", "groupclick": "toggleitem", "y": 1 + 32 / side}
+    legend = {"itemsizing": "constant", "y": 1 + 32 / side}
     figure.update_annotations(yshift=5)  # the maps' names, off the frames
     return figure.update_layout(height=round(side + above + 20), margin=margin, legend=legend)
 
