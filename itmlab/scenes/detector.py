@@ -254,7 +254,7 @@ def _rate(done: float, warm_up: float) -> float:
 def marks(
     model: Detector, cut: UInt8[Tensor, "region 32 32 3"], truth: Int64[Tensor, "region what"]
 ) -> dict[str, float]:
-    """Return the percentage of right answers: to the kinds by sort (settings for whole pictures), the looks, and the clothes.
+    """Return the percentage of right answers for kinds by sort (settings for whole pictures), looks and clothes.
 
     "kinds" are those of all things and clothes; "worn" the right colour, or none, of each garment of each person.
     """
@@ -308,7 +308,7 @@ class DetectedRegions(SceneRegions):
 def detected(
     images: Sequence[Image.Image], image_ids: Sequence[str], world: World, home: Path, weights: Path = SHIPPED
 ) -> DetectedRegions:
-    """Return the detector's regions of drawn pictures, from a folder under `home` that holds them once they are computed."""
+    """Return the detector's regions of drawn pictures; they are computed once and kept in a folder under `home`."""
     digest = hashlib.sha256(weights.read_bytes()).hexdigest()[:12] if weights.is_file() else "none"
 
     def build(work: Path) -> None:

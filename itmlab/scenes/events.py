@@ -113,7 +113,7 @@ def hold(draft: Draft, grasps: Mapping[str, str] = _GRASPS) -> None:
 
 
 def play_guitar(draft: Draft) -> None:
-    """Someone plays the guitar, standing or sitting."""
+    """Add someone who plays the guitar, standing or sitting."""
     sits = draft.chance(0.35)
     base, flip = ground(draft), facing(draft)
     if sits:
@@ -127,7 +127,7 @@ def play_guitar(draft: Draft) -> None:
 
 
 def chase(draft: Draft) -> None:
-    """One runs after another, or after a ball."""
+    """Add one who runs after another, or after a ball."""
     base, flip = ground(draft), facing(draft)
     who, whom = draft.dice.choice(_CHASES)
     running, hands = {"flip": flip, "base": base, "pose": "run"}, {"hands": "swing"}
@@ -138,7 +138,7 @@ def chase(draft: Draft) -> None:
 
 
 def kick(draft: Draft) -> None:
-    """Someone kicks a ball."""
+    """Add someone who kicks a ball."""
     base, flip = ground(draft), facing(draft)
     person = someone(draft, base=base, pose="kick", hands="swing", flip=flip)
     ball = draft.add("ball", base=base - 0.03, size="")
@@ -147,7 +147,7 @@ def kick(draft: Draft) -> None:
 
 
 def fly_kite(draft: Draft) -> None:
-    """Someone flies a kite."""
+    """Add someone who flies a kite."""
     base, flip = ground(draft), facing(draft)
     person = someone(draft, base=base, pose=draft.dice.choice(("stand", "run")), hands="up", flip=flip)
     kite = draft.add("kite", (-1 if flip else 1) * draft.dice.uniform(0.2, 0.34), draft.dice.uniform(0.3, 0.36))
@@ -159,12 +159,12 @@ def fly_kite(draft: Draft) -> None:
 
 
 def animals(draft: Draft) -> None:
-    """One animal, or up to four of a kind."""
+    """Add one animal, or up to four of a kind."""
     _many(draft, draft.dice.choice(SETTINGS[draft.setting].animals.split()), draft.dice.choice((1, 1, 1, 2, 2, 3, 4)))
 
 
 def people(draft: Draft) -> None:
-    """One to three people of a kind, doing the same."""
+    """Add one to three people of a kind, doing the same."""
     _many(draft, draft.dice.choice(PEOPLE), draft.dice.choice((1, 2, 2, 3)))
 
 
@@ -212,7 +212,7 @@ _SADDLES = {"horse": (0.0, 0.64), "elephant": (-0.05, 0.9), "bicycle": (-0.19, 0
 
 
 def ride(draft: Draft) -> None:
-    """Someone rides an animal, a bicycle or a motorcycle, or stands on a skateboard."""
+    """Add someone who rides an animal, a bicycle or a motorcycle, or stands on a skateboard."""
     kinds = ("bicycle", "skateboard") if draft.setting in INDOORS else (*_SADDLES, "skateboard", "horse", "bicycle")
     kind = draft.dice.choice(kinds)
     base, flip = ground(draft), facing(draft)
@@ -247,7 +247,7 @@ def sail(draft: Draft) -> None:
 
 
 def walk_animal(draft: Draft) -> None:
-    """Someone leads an animal on a leash."""
+    """Add someone who leads an animal on a leash."""
     kinds = ("dog",) if draft.setting in INDOORS else ("dog", "dog", "dog", "horse", "cow", "elephant")
     kind = draft.dice.choice(kinds)
     base, flip = ground(draft), facing(draft)
@@ -272,7 +272,7 @@ def jump_over(draft: Draft) -> None:
 
 
 def sit(draft: Draft) -> None:
-    """Someone sits on a seat, perhaps reading, or an animal does."""
+    """Add someone who sits on a seat, perhaps reading, or an animal does."""
     base = ground(draft)
     seats = ("chair", "sofa", "sofa", "box") if draft.setting in INDOORS else ("bench", "bench", "chair", "box")
     kind = draft.dice.choice(seats)
@@ -336,7 +336,7 @@ def beside(draft: Draft, more: str = "") -> None:
 
 
 def under_tree(draft: Draft) -> None:
-    """Someone or an animal under a tree."""
+    """Add someone or an animal under a tree."""
     base = ground(draft)
     draft.add("tree", base=base - 0.03, size="", scale=1.05)
     kind = draft.dice.choice(("dog", "cat", "rabbit", "sheep", "cow", "boy", "girl", "horse", "bench"))
@@ -439,7 +439,7 @@ def eat(draft: Draft) -> None:
 
 
 def sweep(draft: Draft) -> None:
-    """Someone sweeps with a broom."""
+    """Add someone who sweeps with a broom."""
     person = someone(draft, base=ground(draft), pose="stand", hands="sweep", flip=facing(draft))
     broom = put_in_hand(draft, person, "broom")
     draft.change(broom, base=draft.entities[person].base + 0.004)
@@ -448,7 +448,7 @@ def sweep(draft: Draft) -> None:
 
 
 def use_laptop(draft: Draft) -> None:
-    """Someone sits with a laptop on their knees."""
+    """Add someone who sits with a laptop on their knees."""
     seats = ("chair", "sofa") if draft.setting in INDOORS else ("bench", "chair", "suitcase")
     seat = draft.add(draft.dice.choice(seats), base=ground(draft), flip=facing(draft), size="")
     person = seated(draft, seat, draft.dice.choice(PEOPLE))
@@ -459,7 +459,7 @@ def use_laptop(draft: Draft) -> None:
 
 
 def climb(draft: Draft) -> None:
-    """Someone climbs a ladder, or a monkey a tree."""
+    """Add someone who climbs a ladder, or a monkey a tree."""
     base, flip = ground(draft), facing(draft)
     if draft.setting not in INDOORS and draft.chance(0.35):
         below = draft.add("tree", base=base - 0.02, size="", shade=0.3)
@@ -477,7 +477,7 @@ def climb(draft: Draft) -> None:
 
 
 def drive(draft: Draft) -> None:
-    """Someone drives a tractor."""
+    """Add someone who drives a tractor."""
     base, flip = ground(draft), facing(draft)
     tractor = draft.add("tractor", base=base, flip=flip)
     it, way = draft.entities[tractor], -1 if flip else 1
@@ -488,7 +488,7 @@ def drive(draft: Draft) -> None:
 
 
 def glide(draft: Draft) -> None:
-    """Someone rides a scooter, sits on a sled in the snow or comes down a slide."""
+    """Add someone who rides a scooter, sits on a sled in the snow or comes down a slide."""
     kinds = {"winter": ("sled",), "playground": ("slide", "slide", "scooter")}.get(draft.setting, ("scooter",))
     kind, base, flip = draft.dice.choice(kinds), ground(draft), facing(draft)
     below, way = draft.add(kind, base=base, flip=flip), -1 if flip else 1
