@@ -4,8 +4,6 @@ import pytest
 import torch
 
 from itmlab.samplers import MomentumQueue
-from itmlab.train.loop import train
-from itmlab.train.relevance import CaptionRelevance
 from tests.train.test_objective import IDS, ROWS, Listened, features
 from tests.train.world import micro
 
@@ -92,19 +90,3 @@ def test_it_is_added_to_any_loss(name):
     assert len(chosen) == (24 if plain.chosen is not None else 12)  # the recipe's own choices come first
     if plain.chosen is not None:
         assert chosen[:12].equal(plain.chosen)
-
-
-@pytest.mark.parametrize("changes", [{}, {"memory": {"length": 20, "momentum": 0.9}}])
-def test_a_run_asks_for_its_matches_and_for_true_negatives(changes, data, tmp_path, monkeypatch):
-    asked, answer = [], CaptionRelevance.__call__
-
-    def listening(self, captions, images):
-        asked.append((data.split("train").image_of_caption[captions] == images).chunk(3))
-        return answer(self, captions, images)
-
-    monkeypatch.setattr(CaptionRelevance, "__call__", listening)
-    train(micro("sam", data__epochs=3, **changes), data, tmp_path / "run", progress=False)
-    assert len(asked) == 2 * 4  # once in each of 4 steps, two epochs after the warm-up
-    assert all(
-        of_pair.all() and not from_image.any() and not from_caption.any() for of_pair, from_image, from_caption in asked
-    )

@@ -176,13 +176,10 @@ def test_with_the_oracle_only_surely_false_items_are_prototypes(scenes, monkeypa
     assert synthesised[0][2].equal(not_false) and synthesised[1][2].equal(not_false.T)
 
 
-def test_pictures_without_regions_and_several_processes_are_refused(scenes, tmp_path):
+def test_pictures_without_regions_are_refused(scenes, tmp_path):
     plain, recipe = scenes.select(range(12)), small("scan")
     plain.regions = None
     refused("looks at regions and the data have none", train, recipe, plain, tmp_path / "run", progress=False)
-    model = build_model(recipe.model, scenes.captions)
-    two = type("Two", (), {"num_processes": 2, "device": torch.device("cpu")})()
-    refused("train in one process", DualEncoderTask, recipe, scenes, model, two, torch.Generator())
 
 
 def test_padding_to_few_lengths_changes_no_feature(scenes):

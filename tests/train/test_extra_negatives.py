@@ -68,15 +68,6 @@ def test_they_join_in_after_the_warm_up_and_a_run_resumes(data, file, tmp_path):
     assert once.history[-1]["loss"] != plain.history[-1]["loss"]
 
 
-def test_a_run_does_not_resume_with_another_file(data, file, tmp_path):
-    copy = tmp_path / "copy.jsonl"
-    copy.write_bytes(file.read_bytes())
-    recipe = micro("triplet", extra_negatives={"path": str(copy)})
-    train(recipe, data, tmp_path / "run", max_steps=2, progress=False)
-    copy.write_bytes(file.read_bytes().replace(b"red", b"sad"))
-    refused("extra_negatives is", train, recipe, data, tmp_path / "run", progress=False)
-
-
 def test_a_file_that_is_missing_or_of_other_captions_is_refused(data, file, tmp_path):
     missing = micro("triplet", extra_negatives={"path": str(tmp_path / "none.jsonl")})
     refused("no such file", train, missing, data, tmp_path / "a", progress=False)

@@ -15,7 +15,6 @@ import itmlab
 from itmlab.data.captionset import CaptionSet
 from itmlab.data.pictures import Pictures
 from itmlab.synthesis.files import read_negatives
-from itmlab.train import mining
 from itmlab.train.mining import Mined, mine
 from itmlab.train.scores import embed
 from tests.refusals import refused
@@ -101,17 +100,6 @@ def test_it_is_what_loops_over_all_pairs_find(case, number, skip, margins) -> No
         if mined is not None:
             nearest = getattr(mined, kind)
             assert (nearest.negatives >= 0).equal(nearest.scores.isfinite())
-
-
-def test_chunks_change_nothing(monkeypatch) -> None:
-    data, features = pairs_of([index % 30 for index in range(40)], [index % 37 for index in range(80)])
-    options = {"number": 5, "skip": 1, "relative_margin": 0.0}
-    at_once = mine(features, data, **options)
-    monkeypatch.setattr(mining, "SCORES_AT_ONCE", 300)
-    chunked = mine(features, data, **options)
-    for first, second in ((at_once.captions, chunked.captions), (at_once.images, chunked.images)):
-        assert first.negatives.equal(second.negatives) and first.counts == second.counts
-        torch.testing.assert_close(first.scores, second.scores, rtol=0, atol=0, equal_nan=True)
 
 
 def test_the_truth_is_counted_and_everything_written_is_read_back(tmp_path) -> None:

@@ -46,8 +46,6 @@ PAPERS = {
         **{"tags.temperature": 2.0, "tags.weights": LossWeights(1.0, 0.05, 5e-4, 0.0, 0.0), "tags.filtered": False},
         **{"tags.word_means": "captions", "tags.correction": "masked", "tags.kept_weight": 0.11},
     },
-    ("sgraf", "base", "paper"): {"data.batch_size": 128, "data.epochs": 40, "optimiser.milestones": (30,)},
-    ("vsrn", "base", "released"): {"optimiser.milestones": (10, 20), "model.released": True},
 }
 
 

@@ -9,7 +9,7 @@ from safetensors import safe_open
 
 from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError
-from itmlab.metrics import cider_matrix, retrieval, spice_matrix, truth_retrieval
+from itmlab.metrics import retrieval, truth_retrieval
 from itmlab.metrics.semantic import semantic_retrieval
 from itmlab.scenes import load
 from itmlab.train import scores
@@ -76,15 +76,6 @@ def test_truth_adds_what_the_world_knows(finished, data, tmp_path):
     assert table == plain
     with pytest.raises(ItmlabError, match="the data has no world"):
         finished.evaluate(data, truth=True, ks=(1, 5))
-
-
-def test_relevance_is_cider_or_spice_of_each_caption_to_each_image(data):
-    test = data.split("test")
-    references = [[test.captions[row] for row in rows.tolist()] for rows in test.captions_of_image]
-    assert relevance_matrix(test).equal(cider_matrix(test.captions, references))
-    assert relevance_matrix(test, "spice").equal(spice_matrix(test.captions, references))
-    with pytest.raises(ItmlabError, match=r"no relevance 'cidre' — did you mean cider\?"):
-        relevance_matrix(test, "cidre")
 
 
 def test_fewer_candidates_than_k_are_refused_before_anything_is_scored(finished, data, monkeypatch):

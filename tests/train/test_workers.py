@@ -119,19 +119,6 @@ def test_a_signal_says_where_the_work_stands_and_leaves_the_handlers_as_they_wer
     assert caught.value.exit_code == 128 + number and signal.getsignal(number) is before
 
 
-def test_signals_that_the_caller_handles_or_ignores_are_left_alone():
-    received = []
-    before = signal.signal(signal.SIGTERM, lambda *_: received.append(1)), signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
-        with stopped_in_words(lambda: ""):
-            signal.raise_signal(signal.SIGTERM)
-            signal.raise_signal(signal.SIGHUP)
-    finally:
-        signal.signal(signal.SIGTERM, before[0])
-        signal.signal(signal.SIGHUP, before[1])
-    assert received == [1]
-
-
 def test_without_locks_it_trains_and_says_so(data, tmp_path, monkeypatch):
     """Issue 44, entry 22: on a file system such as NFS."""
 
