@@ -130,17 +130,8 @@ class Run(Evaluated):
         model = load_model(self.directory, self.recipe.encoder)
         return model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
 
-    def require_regions(self, data: CaptionSet) -> None:
-        """An ItmlabError that says how to load regions, where the model looks at those and `data` have none."""
-        if data.regions is not None or self.model.takes_pictures:
-            return
-        scenes = f'load("scenes", regions="{self.recipe.data.regions or "detector"}")'
-        remedy = f"{scenes} has them" if data.name == "scenes" else f'load("regions", root) has them, or {scenes}'
-        raise ItmlabError("this model looks at regions and the data have none", where=data.name, remedy=remedy)
-
     def similarity(self, data: CaptionSet) -> Float[Tensor, "image caption"]:
         """The similarity of every image and caption; a model that reads every pair shows its progress."""
-        self.require_regions(data)
         return similarity(self.model, data, progress=len(data) * len(data.captions) > MANY_PAIRS)
 
     @usual_defaults()
@@ -155,8 +146,6 @@ class Run(Evaluated):
             data: what is searched.
             of: "images" or "captions", for pictures like a picture or captions like a caption.
         """
-        if of in (None, "images") and isinstance(query, str):  # the error for a picture is another
-            self.require_regions(data)
         index = self._indices.pop(data.fingerprint, None) or Index(self.model, data)
         self._indices[data.fingerprint] = index
         while len(self._indices) > MOST_INDICES:
