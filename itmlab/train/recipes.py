@@ -131,7 +131,7 @@ class Recipe:
         return from_plain(cls, value, "")
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
-        """Write the recipe as a JSON file; one there that is no recipe is an ItmlabError unless `force`."""
+        """Write the recipe as a JSON file; another file there is an ItmlabError unless `force`."""
         refuse_foreign(path, '"sampler": ', force=force)
         write_json(path, self.to_json())
 
