@@ -232,11 +232,12 @@ def verdict(
     if expected == "equal" and not margin > 0:
         raise ItmlabError(f"margin={margin!r} makes nothing equal", remedy="give what difference would not matter")
     lower, upper = interval.lower - mark, interval.upper - mark
-    if expected == "equal":
-        held, contrary = -margin <= lower and upper <= margin, lower > margin or upper < -margin
-    else:
-        above, below = lower > 0, upper < 0
-        held, contrary = (above, below) if expected == "higher" else (below, above)
+    claims = {
+        "higher": (lower > 0, upper < 0),
+        "lower": (upper < 0, lower > 0),
+        "equal": (-margin <= lower and upper <= margin, lower > margin or upper < -margin),
+    }
+    held, contrary = claims[expected]
     return "held" if held else "contrary" if contrary else "not seen"
 
 
@@ -380,14 +381,12 @@ def share(holds: Bool[Tensor, "case"] | Float[Tensor, "case"], images: Int64[Ten
 
 
 def _effective(holds: Float[Tensor, "case"], images: Int64[Tensor, "case"]) -> float:
-    names, group = images.to(holds.device).unique(return_inverse=True)
-    sizes = torch.bincount(group, minlength=len(names)).double()
-    held = torch.bincount(group, holds, minlength=len(names))
-    of, groups, value = len(holds), len(names), float(held.sum() / sizes.sum())
-    if groups == 1 or value in (0.0, 1.0):
-        return groups
-    variance = float((held - value * sizes).square().sum()) * groups / (groups - 1) / of**2
-    return min(of, value * (1 - value) / variance) if variance > 0 else of
+    _, group, sizes = images.to(holds.device).unique(return_inverse=True, return_counts=True)
+    held, value = torch.bincount(group, holds), float(holds.mean())
+    if len(sizes) == 1 or value in (0.0, 1.0):
+        return len(sizes)
+    variance = float((held - value * sizes).square().sum()) * len(sizes) / (len(sizes) - 1) / len(holds) ** 2
+    return min(len(holds), value * (1 - value) / variance) if variance > 0 else len(holds)
 
 
 # Correlations with ratings.
