@@ -17,7 +17,6 @@ READERS = {  # functions of `readers`
     "flickr30k": "read_karpathy",
     "coco": "read_karpathy",
     "folder": "read_folder",
-    "captions": "read_captions_only",
     "hub": "read_hub",
     "regions": "read_regions",
 }
@@ -34,7 +33,7 @@ def names() -> list[str]:
     """Return the names of the data sets.
 
     >>> names()
-    ['scenes', 'flickr30k', 'coco', 'folder', 'captions', 'hub', 'regions']
+    ['scenes', 'flickr30k', 'coco', 'folder', 'hub', 'regions']
     """
     return ["scenes", *READERS]
 

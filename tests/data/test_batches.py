@@ -16,6 +16,7 @@ from itmlab.errors import ItmlabError
 from itmlab.models import ImagePreparation
 from itmlab.scenes import load
 from tests.data.picture_files import photograph
+from tests.refusals import refused
 
 
 class Counted:
@@ -109,7 +110,6 @@ def test_preparing_happens_in_the_background_and_ahead():
     assert len(data.images.decoded) == 6  # this batch and two ahead, not asked for yet
     assert (first.images.tolist(), first.tokens) == ([1, 1], 2)
     assert threading.current_thread().name not in threads
-    assert batches.waited_seconds > 0
     epoch.close()
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("itmlab-batches")]
 
@@ -137,15 +137,6 @@ def test_captions_of_one_picture_come_together_and_it_is_prepared_once(together)
     assert set(prepared) == {4}
 
 
-WRONG = [{"batch_size": 0}, {"workers": -1}, {"captions_per_image": "two"}, {"augmentation": Augmentation(flip=0.5)}]
-
-
-@pytest.mark.parametrize("wrong", WRONG)
-def test_impossible_settings_are_refused(wrong):
-    with pytest.raises(ItmlabError):
-        PairBatches(pairs(), **{"batch_size": 2, "seed": 0, **wrong})
-
-
 def augmented(data, workers=1, captions="all", seed=3):
     prepare = ImagePreparation(8)
     options = {"prepare_images": prepare, "augmentation": Augmentation((0.5, 1.0), 0.5, (2, 7))}
@@ -168,31 +159,14 @@ def test_pictures_change_by_seed_epoch_and_caption_whoever_prepares_them(caption
         assert torch.equal(pixels, ImagePreparation(8)([picture], [change])[0])
 
 
-def test_records_of_regions_are_served_and_kept_like_pictures(tmp_path):
+def test_regions_are_served_and_data_without_them_are_refused(tmp_path):
     data = load(images=6, cache=tmp_path, regions=True)
-    regions = data.regions
-    data.regions = Recorded(regions)
-    batches = PairBatches(data, batch_size=6, seed=0, images="regions", captions_per_image=2)
-    for epoch in (0, 1):
-        (batch,) = batches.epoch(epoch)
-        assert len(batch.images) == 6 and len(batch.captions) == 12
-        for row, image in zip(batch.images, batch.image_indices[::2].tolist(), strict=True):
-            assert row.features.equal(regions[image].features)
-    assert sorted(data.regions.asked) == list(range(6))
+    (batch,) = PairBatches(data, batch_size=6, seed=0, images="regions", captions_per_image=2).epoch(0)
+    assert len(batch.images) == 6 and len(batch.captions) == 12
+    for row, image in zip(batch.images, batch.image_indices[::2].tolist(), strict=True):
+        assert row.features.equal(data.regions[image].features)
     data.regions = None
-    with pytest.raises(ItmlabError, match="looks at regions and the data have none"):
-        PairBatches(data, batch_size=6, seed=0, images="regions")
-
-
-class Recorded:
-    """Regions that remember which were asked for."""
-
-    def __init__(self, regions):
-        self.regions, self.asked = regions, []
-
-    def __getitem__(self, index):
-        self.asked.append(index)
-        return self.regions[index]
+    refused("looks at regions and the data have none", PairBatches, data, batch_size=6, seed=0, images="regions")
 
 
 @pytest.mark.parametrize(("width", "height"), [(40, 30), (30, 40), (640, 480), (3, 2), (1, 1)])

@@ -5,7 +5,6 @@ import re
 import pytest
 import torch
 
-from itmlab.data import load
 from itmlab.metrics.wordnet import Nouns
 from itmlab.synthesis.caption_swaps import BESIDE, FEMALE, MALE, PERSONS
 from itmlab.synthesis.rules import article
@@ -13,6 +12,7 @@ from itmlab.synthesis.tags import vse_c
 from itmlab.text import parse
 from itmlab.text.graph import tokenise
 from itmlab.text.rules.lexicon import noun_lemma
+from tests.data.picture_files import load_captions
 
 pytestmark = pytest.mark.real
 
@@ -27,7 +27,7 @@ def swaps(real_data, tmp_path_factory):
         pytest.skip(str(error))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ITMLAB_CACHE", str(tmp_path_factory.mktemp("cache")))
-        data = load("captions", real_data("flickr30k")).split("val")
+        data = load_captions(real_data("flickr30k/captions_val.jsonl.gz"))
         graphs = parse(data.captions)
     others = data.captions_of(data.image_of_caption.tolist())
     rows = vse_c(data, graphs=graphs)(data.captions, graphs, others, generator=torch.Generator())
