@@ -110,7 +110,7 @@ def test_all_faults_of_the_files_are_reported_at_once(tmp_path) -> None:
 def test_what_is_not_a_yardstick_is_refused(tmp_path) -> None:
     refused("did you mean sugarcrepe", read_yardstick, "sugarcrep", tmp_path)
     refused("none of its files", read_yardstick, "sugarcrepe", tmp_path)
-    refused("no such file or folder", read_yardstick, "sugarcrepe", tmp_path / "absent")
+    refused("none of its files", read_yardstick, "sugarcrepe", tmp_path / "absent")
     (tmp_path / "add_att.json").write_text("{}")
     refused("no items", read_yardstick, "sugarcrepe", tmp_path)
 
@@ -132,7 +132,7 @@ def test_items_without_an_available_picture_are_counted(sugarcrepe, tmp_path) ->
         refused("no picture of its 4 items", benchmark.with_pictures, images)
     refused("no such folder", benchmark.with_pictures, tmp_path / "absent")
     (tmp_path / "coco" / "000000480021.jpg").write_bytes(b"not a picture")
-    refused("1 of its pictures cannot be read", benchmark.with_pictures, tmp_path / "coco")
+    refused("000000480021.jpg", benchmark.with_pictures, tmp_path / "coco")
 
 
 def test_pictures_may_be_those_of_a_data_set(sugarcrepe, tmp_path) -> None:
