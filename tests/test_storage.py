@@ -6,14 +6,12 @@ import stat
 import subprocess
 import sys
 import warnings
-from functools import partial
 from pathlib import Path
 
 import pytest
 
 import itmlab
 from itmlab import storage
-from itmlab.data import load
 from itmlab.errors import ItmlabError, UnusablePath
 from itmlab.models import build_model
 from itmlab.storage import (
@@ -29,6 +27,7 @@ from itmlab.storage import (
     write_bytes,
     write_json,
 )
+from tests.data.picture_files import load_captions
 from tests.refusals import refused, room_for
 from tests.train.world import MICRO
 
@@ -58,7 +57,7 @@ def test_a_new_file_follows_the_umask_and_one_that_is_replaced_keeps_its_mode(tm
 
 
 def test_a_file_too_large_to_be_read_is_refused(tmp_path) -> None:
-    for name, read in {"captions.jsonl": partial(load, "captions"), "a.json": read_json}.items():
+    for name, read in {"captions.jsonl": load_captions, "a.json": read_json}.items():
         with open(tmp_path / name, "wb") as file:
             file.truncate(20 * 2**30)  # takes no room on the disk
         refused("more than", read, tmp_path / name)
@@ -115,8 +114,8 @@ def test_json_round_trips_and_refuses_not_a_number(tmp_path) -> None:
     assert read_json(path) == ["😀", "\\ud800", 1500.0]
 
 
-BROKEN = {b'{"a": 1,\n "b": }': r"json:2: not JSON", b"\xff\xfe": "not UTF-8", b'{"a": [NaN]}': "finite number"}
-BROKEN |= {b"[1e999]": "finite number", rb'["\ud800"]': "surrogate", b"[" * 10**5: "brackets", b"1" * 5000: "digits"}
+BROKEN = {b'{"a": 1,\n "b": }': r"json:2: not valid JSON", b"\xff\xfe": "utf-8", b'{"a": [NaN]}': "finite number"}
+BROKEN |= {b"[1e999]": "finite number", rb'["\ud800"]': "surrogate", b"[" * 10**5: "recursion", b"1" * 5000: "digits"}
 
 
 @pytest.mark.parametrize("content", BROKEN)

@@ -47,7 +47,7 @@ class FaultyData(ItmlabError):
         if listed_in is not None:
             lines.append(f"… all {len(self.faults)} are listed in {listed_in}")
         text = f" {lines[0]}" if len(lines) == 1 else "".join(f"\n  {line}" for line in lines) + "\n"
-        remedy = 'correct them, or leave these rows out with on_fault="skip" (--skip-faults)'
+        remedy = 'correct them, or leave these rows out with on_fault="skip" (--option on_fault=skip)'
         super().__init__(f"{_counted(self.faults)} in the data:{text}", where=name, remedy=remedy)
 
 
