@@ -20,7 +20,6 @@ from itmlab.storage import (
     cache_directory,
     inside,
     keep,
-    profile,
     read_json,
     refuse_foreign,
     usable,
@@ -177,9 +176,3 @@ def test_a_cache_of_no_use_is_replaced_by_a_private_one_with_a_warning(tmp_path,
     assert all("ITMLAB_CACHE" in str(warning.message) for warning in caught)
     assert keep(tmp_path / "b", lambda file: file.write(b"x")) and (tmp_path / "b").read_bytes() == b"x"
     storage._private_folder.cache_clear()
-
-
-def test_profiles_are_two(monkeypatch) -> None:
-    assert (profile("quick"), profile("full")) == ("quick", "full")
-    monkeypatch.setenv("ITMLAB_PROFILE", "Quick")
-    refused("ITMLAB_PROFILE: unknown profile 'Quick'", profile)

@@ -21,7 +21,7 @@ from scipy.sparse import coo_array, csr_array
 from torch import Tensor
 
 from ..errors import ItmlabError
-from .words import Tokenise, caption_words, reference_words
+from .words import Tokenise, caption_words, check_references
 
 ORDERS = 4  # CIDEr's n-grams have one to four words
 SIGMA = 6.0  # words: the deviation of the length penalty
@@ -78,11 +78,13 @@ class Cider:
     """
 
     def __init__(self, references: Sequence[Sequence[str]], *, tokenise: Tokenise = "whitespace"):
-        self.sentences, references_per_image = reference_words(references, tokenise)
-        if len(references_per_image) < 2:
+        self.references_per_image, self.tokenise = check_references(references, str), tokenise
+        self.sentences = caption_words([caption for captions in references for caption in captions], tokenise)
+        if not any(self.sentences):
+            raise ItmlabError("no reference has a word in it", remedy="give at least one caption with words")
+        if len(references) < 2:
             message = "with the document frequencies of a single image every word has the weight 0"
             raise ItmlabError(message, remedy="give the references of several images")
-        self.references_per_image, self.tokenise = np.array(references_per_image), tokenise
         self.first = self.references_per_image.cumsum() - self.references_per_image
         self.image = np.repeat(np.arange(len(references)), self.references_per_image)
         counts, self._columns = count_ngrams(self.sentences)

@@ -20,11 +20,11 @@ from jaxtyping import Float
 from scipy import sparse
 from torch import Tensor
 
-from ..errors import ItmlabError
 from ..text.graph import SceneGraph
 from ..text.parsing import parse
 from .cider import check_left_out
 from .wordnet import wordnet
+from .words import check_captions, check_references
 
 Text = str | SceneGraph
 CHUNK = 1024  # captions scored at once, which bounds the memory
@@ -66,12 +66,7 @@ class Spice:
     """
 
     def __init__(self, references: Sequence[Sequence[Text]], *, parser: str = "english", synonyms: str = "auto"):
-        if isinstance(references, str) or any(isinstance(captions, str | SceneGraph) for captions in references):
-            raise ItmlabError("references are a list of captions for each image", remedy="put each into a list")
-        self._held = np.array([len(captions) for captions in references], dtype=np.int64)
-        if (without := np.flatnonzero(self._held == 0)).size:
-            message = f"{without.size} of {len(references)} images have no references, the first is image {without[0]}"
-            raise ItmlabError(message, remedy="leave these images out")
+        self._held = check_references(references, Text)
         installed = wordnet(synonyms)
         self.synonyms = "none" if installed is None else f"wordnet {installed.version}"
         self._parser, self._synsets = parser, None if installed is None else installed.synsets
@@ -134,11 +129,7 @@ class Spice:
 
 
 def _graphs(captions: Sequence[Text], parser: str) -> list[SceneGraph]:
-    if isinstance(captions, str | SceneGraph):
-        raise ItmlabError("captions are a list of captions, not one", remedy="put it into a list")
-    for caption in captions:
-        if not isinstance(caption, str | SceneGraph):
-            raise ItmlabError(f"a caption is a sentence or a SceneGraph, not a {type(caption).__name__}")
+    check_captions(captions, Text)
     parsed = iter(parse([caption for caption in captions if isinstance(caption, str)], parser=parser))
     return [next(parsed) if isinstance(caption, str) else caption for caption in captions]
 

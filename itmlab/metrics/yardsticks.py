@@ -23,6 +23,7 @@ from torch import Tensor
 
 from ..data.captionset import CaptionSet
 from ..data.faults import Faults, one_line
+from ..data.identity import numbered
 from ..data.readers import PICTURE_SUFFIXES, Caption, Entry, Files, assemble
 from ..data.tables import read_rows, read_text, wrong_caption
 from ..errors import ItmlabError
@@ -291,9 +292,7 @@ def measure(
         ItmlabError: pictures are missing, or scores are not numbers.
     """
     items = yardstick.items
-    keys = [picture_key(item.image) for item in items]
-    number_of = {key: number for number, key in enumerate(dict.fromkeys(keys))}
-    pictures = torch.tensor([number_of[key] for key in keys])
+    pictures = numbered([picture_key(item.image) for item in items])
     scores_of: dict[str, Scores] = {}
     if match is not None:
         numbers = [yardstick.number(item.image) for item in items]

@@ -10,7 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from itmlab.data.batches import Augmentation, PairBatches, random_box
+from itmlab.data.batches import Augmentation, PairBatches
 from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError
 from itmlab.models import ImagePreparation
@@ -114,11 +114,6 @@ def test_preparing_happens_in_the_background_and_ahead():
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("itmlab-batches")]
 
 
-def test_a_picture_that_cannot_be_read_is_told_where_the_batch_is_used():
-    with pytest.raises(ItmlabError, match=r"3.jpg: damaged"):
-        order_of(PairBatches(pairs(4, faulty=(3,)), batch_size=2, seed=0), 0)
-
-
 @pytest.mark.parametrize("together", [1, 2, 3, 7])
 def test_captions_of_one_picture_come_together_and_it_is_prepared_once(together):
     data = pairs()
@@ -167,18 +162,3 @@ def test_regions_are_served_and_data_without_them_are_refused(tmp_path):
         assert row.features.equal(data.regions[image].features)
     data.regions = None
     refused("looks at regions and the data have none", PairBatches, data, batch_size=6, seed=0, images="regions")
-
-
-@pytest.mark.parametrize(("width", "height"), [(40, 30), (30, 40), (640, 480), (3, 2), (1, 1)])
-def test_a_random_box_lies_inside_and_has_the_area_and_shape_asked_for(width, height):
-    generator = np.random.default_rng(0)
-    areas, shapes = [], []
-    for _ in range(400):
-        left, top, right, bottom = random_box(width, height, (0.5, 1.0), generator)
-        assert 0 <= left < right <= width and 0 <= top < bottom <= height
-        areas.append((right - left) * (bottom - top) / (width * height))
-        shapes.append((right - left) / (bottom - top))
-    if width * height > 100:
-        slack = 1 / min(width, height) + 1e-9
-        assert 0.5 - 2 * slack <= min(areas) < 0.55 and 0.95 < max(areas) <= 1.0
-        assert 0.75 / (1 + 2 * slack) <= min(shapes) and max(shapes) <= 4 / 3 * (1 + 2 * slack)

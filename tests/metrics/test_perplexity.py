@@ -1,6 +1,5 @@
 """Perplexity against the chain rule written out, and that neither a batch nor its padding has a say."""
 
-import json
 import math
 
 import pytest
@@ -125,16 +124,6 @@ def test_what_cannot_be_read_is_refused(model, causal, tmp_path):
     refused("cannot load the pretrained model", fluency, ["dog"], str(tmp_path))
 
 
-def test_a_tokeniser_that_could_exhaust_memory_is_refused_before_it_is_read(model, tokenizer, tmp_path):
-    saved(tmp_path, model, tokenizer)
-    content = json.loads((tmp_path / "tokenizer.json").read_text())
-    content["normalizer"] = {"type": "Sequence", "normalizers": [DOUBLED] * 60}
-    (tmp_path / "tokenizer.json").write_text(json.dumps(content))
-    refused("tokenizer.json", causal_model, str(tmp_path))
-
-
-# Each time the text is twice as long.
-DOUBLED = {"type": "Replace", "pattern": {"Regex": "(.)"}, "content": "aa"}
 
 
 def test_the_shipped_model_knows_captions_of_scenes_from_scrambled_ones(tmp_path):

@@ -143,10 +143,10 @@ def test_captions_without_tuples_score_zero_and_are_counted():
 @pytest.mark.parametrize(
     ("captions", "references", "message"),
     [
-        ([MAN], [[MAN], [], []], "2 of 3 images have no references, the first is image 1"),
-        ([MAN], ["a man", "a dog"], "a list of captions for each image"),
+        ([MAN], [[MAN], [], []], "image 1 has no references"),
+        ([MAN], ["a man", "a dog"], "must be a list of captions"),
         ("a man", [[MAN]], "a list of captions, not one"),
-        ([None], [[MAN]], "not a NoneType"),
+        ([None], [[MAN]], "caption 0 is None"),
     ],
 )  # fmt: skip
 @pytest.mark.filterwarnings("ignore:SPICE")

@@ -43,13 +43,6 @@ def test_they_are_the_equations(data):
         assert at_r(matrix, positives) == pytest.approx(by_query(similarity, positives))
 
 
-def test_by_hand():
-    similarity = torch.tensor([[0.9, 0.8, 0.7, 0.6]])
-    positives = torch.tensor([[True, False, True, True]])
-    # places 1 to 3 hold a positive, a negative, a positive: precision 1 and 2/3 at the positives
-    assert at_r(similarity, positives) == pytest.approx((100 * (1 + 2 / 3) / 3, 100 * 2 / 3))
-
-
 def test_input_that_cannot_be_ranked_is_refused():
     refused("1 of 2 have no positive", at_r, torch.rand(2, 3), torch.tensor([[True] * 3, [False] * 3]))
     refused(r"\(2, 4\) and \(4, 2\)", truth_retrieval, torch.rand(2, 4), torch.ones(4, 2, dtype=torch.int8), ks=(1,))

@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from itmlab.data import load
 from itmlab.data.captionset import CaptionSet
 from itmlab.data.faults import FaultyData
 from itmlab.data.pictures import NoPictures
@@ -133,13 +132,6 @@ def test_items_without_an_available_picture_are_counted(sugarcrepe, tmp_path) ->
     refused("no such folder", benchmark.with_pictures, tmp_path / "absent")
     (tmp_path / "coco" / "000000480021.jpg").write_bytes(b"not a picture")
     refused("000000480021.jpg", benchmark.with_pictures, tmp_path / "coco")
-
-
-def test_pictures_may_be_those_of_a_data_set(sugarcrepe, tmp_path) -> None:
-    picture(tmp_path / "mine" / "images" / "COCO_val2014_000000480021.jpg")
-    (tmp_path / "mine" / "captions.csv").write_text("image,caption\nCOCO_val2014_000000480021.jpg,a man\n")
-    joined = read_yardstick("sugarcrepe", sugarcrepe).with_pictures(load("folder", tmp_path / "mine"))
-    assert [item.source for item in joined.items] == ["swap_obj.json:1"] and joined.number("000000480021.jpg") == 0
 
 
 def yardstick(items: Sequence[YardstickItem]) -> Yardstick:
