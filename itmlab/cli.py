@@ -409,14 +409,13 @@ def _packages() -> tuple[dict[str, str], bool]:
     """Return the version of each package, or the command that installs it, and whether all required ones are there."""
     findings, is_complete = {}, True
     for requirement in requires("itmlab") or []:
-        needed, _, condition = requirement.partition(";")
-        name, extra = re.split("[<=>]", needed)[0].strip(), condition.partition("extra ==")[2].strip().strip("'\"")
+        name, extra = re.match(r"[\w.-]+", requirement)[0], re.search(r"extra == ['\"](\w+)", requirement)
         try:
             findings[name] = version(name)
         except PackageNotFoundError:
-            note, part = (f"missing (optional: {extra})", f"'.[{extra}]'") if extra else ("missing", ".")
+            note, part = (f"missing (optional: {extra[1]})", f"'.[{extra[1]}]'") if extra else ("missing", ".")
             findings[name] = f"{note}  →  pip install -c constraints.txt -e {part}"
-            is_complete = is_complete and bool(extra)
+            is_complete = is_complete and extra is not None
     return findings, is_complete
 
 

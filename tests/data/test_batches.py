@@ -1,7 +1,5 @@
 """Batches whose order only seed and epoch decide, prepared ahead."""
 
-import threading
-import time
 from functools import partial
 
 import numpy as np
@@ -91,27 +89,6 @@ def test_pictures_are_decoded_once_as_long_as_they_fit():
         order_of(batches, epoch)
     decoded = data.images.decoded
     assert sorted(decoded.count(index) for index in range(10)) == [1] * 4 + [3] * 6
-
-
-def test_preparing_happens_in_the_background_and_ahead():
-    threads = set()
-
-    def prepare(pictures):
-        threads.add(threading.current_thread().name)
-        return torch.ones(len(list(pictures)))
-
-    data = pairs(10)
-    batches = PairBatches(data, batch_size=2, seed=0, prepare_images=prepare, prepare_captions=len)
-    epoch = batches.epoch(0)
-    first = next(epoch)
-    deadline = time.monotonic() + 5
-    while len(data.images.decoded) < 6 and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert len(data.images.decoded) == 6  # this batch and two ahead, not asked for yet
-    assert (first.images.tolist(), first.tokens) == ([1, 1], 2)
-    assert threading.current_thread().name not in threads
-    epoch.close()
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("itmlab-batches")]
 
 
 @pytest.mark.parametrize("together", [1, 2, 3, 7])

@@ -124,8 +124,6 @@ def test_what_cannot_be_read_is_refused(model, causal, tmp_path):
     refused("cannot load the pretrained model", fluency, ["dog"], str(tmp_path))
 
 
-
-
 def test_the_shipped_model_knows_captions_of_scenes_from_scrambled_ones(tmp_path):
     assert sum(path.stat().st_size for path in (SHIPPED / "scenes").iterdir()) <= 350_000
     assert causal_model("scenes").longest == 64

@@ -163,13 +163,6 @@ def test_the_papers_words():
     assert ncs(torch.zeros(1, 4), torch.tensor([[0.0, 1.0, 2.0, 3.0]]), 2) == pytest.approx(20)  # ties: the worst
 
 
-def test_minus_infinity_stands_before_what_is_left_out():
-    similarity = torch.tensor([[-math.inf, 0.5, 0.9]])
-    relevance = torch.tensor([[1.0, 0.2, 2.0]])
-    positives = torch.tensor([[False, False, True]])
-    assert mean_recall(similarity, relevance, 2, relevant=2, positives=positives, keep_ground_truth=False) == 100
-
-
 SCORES = torch.rand(4, 6)
 WITHOUT = {"keep_ground_truth": False}
 

@@ -11,12 +11,10 @@ from hypothesis import strategies as st
 
 from itmlab.metrics.statistics import (
     Interval,
-    bootstrap,
     holm,
     human_judgement,
     interval,
     pearson,
-    resample,
     seed_mean,
     seeds_needed,
     share,
@@ -80,25 +78,6 @@ def test_the_bootstrap_is_near_the_textbooks_interval_of_a_mean():
     assert (mean.upper - mean.value, mean.value - mean.lower) == pytest.approx((half, half), rel=0.15)
     copied = interval(np.repeat(values, 3), np.repeat(np.arange(400), 3), times=2000)  # copies add no information
     assert copied[1:] == pytest.approx(mean[1:])
-
-
-@pytest.mark.parametrize("counts", [False, True])
-def test_a_mean_of_unlike_clusters_is_its_slow_bootstrap(counts):
-    random = np.random.default_rng(2)
-    values, images = random.normal(size=40), random.integers(0, 9, 40)
-    sums, sizes = np.bincount(images, values), np.bincount(images)
-    drawn = resample(np.random.default_rng(7), len(sums), 300, counts=counts)
-
-    def mean(times):
-        return (times @ sums) / (times @ sizes) if counts else sums[times].sum(1) / sizes[times].sum(1)
-
-    fast = bootstrap(values.mean(), mean, len(sums), draws=300, seed=7, counts=counts)
-    slow = []
-    for draw in drawn:
-        chosen = np.repeat(np.arange(len(sums)), draw) if counts else draw
-        assert len(chosen) == len(sums)
-        slow.append(np.concatenate([values[images == image] for image in chosen]).mean())
-    assert fast[1:] == pytest.approx(np.quantile(slow, [0.025, 0.975])) and fast.value == values.mean()
 
 
 def by_drawing(measure, ratings, images, draws, seed) -> tuple[float, float]:
@@ -167,16 +146,6 @@ def test_ratings_that_cannot_be_compared_are_refused():
     rated = TRUTH, CAPTIONS, IMAGES, RATINGS
     refused("normalised='row'", human_judgement, {}, *rated, normalised="row")
     refused(r"NCS of shape \(2, 4\) is not \(caption, image\)", human_judgement, {"NCS": MATRIX.T}, *rated)
-
-
-def test_rated_pairs_to_which_nothing_is_relevant_are_left_out_with_a_warning():
-    matrix = MATRIX.clone()
-    matrix[1] = 0
-    with pytest.warns(UserWarning, match="NCS: 1 of 6 rated pairs are left out"):
-        table = human_judgement({"NCS": matrix}, TRUTH, CAPTIONS, IMAGES, RATINGS, normalised="caption", draws=50)
-    assert table["NCS"]["all"].pairs == 5 and table["binary relevance"]["all"].pairs == 6
-    expected = [0.8 / 0.8, 0.6 / 0.6, 0.9 / 0.9, 0.2 / 0.6, 0.4 / 0.8]
-    assert table["NCS"]["all"].value == pytest.approx(np.corrcoef(expected, RATINGS[[0, 2, 3, 4, 5]])[0, 1], abs=1e-6)
 
 
 @settings(max_examples=60, deadline=None)
