@@ -30,8 +30,8 @@ SCRIPT = Path(__file__).parent / "live_figure.js"
 class FigureState(ipywidgets.Widget):
     """The state of a figure in a page: its JSON, whether a newer one is being computed, and a line above it.
 
-    If `listens` is set, the page reports `click`, `hover` and `lasso` (a list): the kind of a point (its trace's legend
-    group) and its number (its `customdata`). The page's figure may be older than the kernel's.
+    If `listens` is set, the page reports `click`, `hover` and `lasso` (a list): the kind of a point (its trace's
+    `meta`) and its number (its `customdata`). The page's figure may be older than the kernel's.
     """
 
     figure = traitlets.Unicode().tag(sync=True)
