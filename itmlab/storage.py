@@ -323,20 +323,17 @@ def fetched(name: str, load: Callable[[], Result]) -> Result:
 
 # Where the shipped weights are, which profile a notebook runs in, how many cores there are.
 
-Profile = Literal["quick", "full"]
-
 
 def weights_directory() -> Path:
     """Return the folder of the pretrained weights: the package, or ITMLAB_WEIGHTS while they are trained again."""
     return Path(os.environ.get("ITMLAB_WEIGHTS") or Path(__file__).parent)
 
 
-def profile(name: str | None = None) -> Profile:
-    """Return `quick` (a laptop's minute) or `full` (what made the figures), by ITMLAB_PROFILE unless named."""
-    where = "ITMLAB_PROFILE" if name is None else "--profile"
-    chosen = os.environ.get("ITMLAB_PROFILE", "quick") if name is None else name
+def profile() -> Literal["quick", "full"]:
+    """Return `quick` (a laptop's minute) or `full` (what made the figures), as ITMLAB_PROFILE says."""
+    chosen = os.environ.get("ITMLAB_PROFILE", "quick")
     if chosen not in ("quick", "full"):
-        raise ItmlabError(f"unknown profile {chosen!r}", where=where, remedy="use quick or full")
+        raise ItmlabError(f"unknown profile {chosen!r}", where="ITMLAB_PROFILE", remedy="use quick or full")
     return chosen
 
 

@@ -27,13 +27,9 @@ class Fault:
     row: str | int | None
     what: str
 
-    @property
-    def place(self) -> str:
-        """The file, with the row where there is one."""
-        return self.file if self.row is None else f"{self.file}:{self.row}"
-
     def __str__(self) -> str:
-        return one_line(f"{self.place}: {self.what}")
+        place = self.file if self.row is None else f"{self.file}:{self.row}"
+        return one_line(f"{place}: {self.what}")
 
 
 class FaultyData(ItmlabError):
