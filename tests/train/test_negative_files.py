@@ -8,7 +8,6 @@ import pytest
 import torch
 
 import itmlab
-from itmlab.data import load as load_data
 from itmlab.metrics.perplexity import CausalModel
 from itmlab.models import CrossEncoder, CrossEncoderConfig
 from itmlab.scenes import load
@@ -16,6 +15,7 @@ from itmlab.synthesis.files import read_negatives
 from itmlab.text.tokens import train_wordpiece
 from itmlab.train import checkpoint
 from itmlab.train.negative_files import write_negatives
+from tests.data.picture_files import load_captions
 from tests.refusals import refused
 from tests.train.components import COLOURS, OtherColour
 
@@ -87,7 +87,7 @@ def test_rules_for_captions_without_a_world_come_from_wordnet(tmp_path):
     captions = {"a.jpg": ["A man plays a guitar.", "Music is played."], "b.jpg": ["Two dogs run.", "A field."]}
     file = tmp_path / "few.jsonl"
     file.write_text("".join(json.dumps({"image": name, "captions": some}) + "\n" for name, some in captions.items()))
-    rows, _ = written(load_data("captions", file), tmp_path / "x.jsonl")
+    rows, _ = written(load_captions(file), tmp_path / "x.jsonl")
     sentences = [negative.sentence for row in rows for negative in row]
     assert sentences == ["A woman plays a guitar.", "Three dogs run.", "Four dogs run.", "Five dogs run."]
 
