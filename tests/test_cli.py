@@ -81,12 +81,6 @@ def test_embed_writes_unit_features_with_their_ids(folder, trained, tmp_path) ->
     assert images.norm(dim=1).sub(1).abs().max() < 1e-5
 
 
-def test_a_recipe_in_a_file_trains_like_a_named_one(folder, trained, tmp_path) -> None:
-    words = ("--recipe", trained / "recipe.json", "--data", "folder", "--root", folder)
-    assert command("train", tmp_path / "again", *words).exit_code == 0
-    assert (tmp_path / "again" / "history.jsonl").read_bytes() == (trained / "history.jsonl").read_bytes()
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -10,10 +10,8 @@ from pathlib import Path
 
 import pytest
 
-import itmlab
 from itmlab import storage
 from itmlab.errors import ItmlabError, UnusablePath
-from itmlab.models import build_model
 from itmlab.storage import (
     atomic_file,
     build_once,
@@ -28,7 +26,6 @@ from itmlab.storage import (
 )
 from tests.data.picture_files import load_captions
 from tests.refusals import refused, room_for
-from tests.train.world import MICRO
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_litter(tmp_path) -> None:
@@ -86,21 +83,6 @@ def test_only_files_with_the_mark_are_overwritten_unless_forced(tmp_path) -> Non
         assert not refuse_foreign(path, "itmlab_other", force=True)
     for place in (tmp_path, "/dev/null"):
         refused("not a regular file", refuse_foreign, place, "itmlab_it", force=True)
-
-
-@pytest.mark.parametrize("name", ["config.json", "recipe.json"])
-def test_a_model_or_a_recipe_replaces_its_own_kind_and_no_other_file(name, tmp_path) -> None:
-    def save(**force):
-        if name == "recipe.json":
-            itmlab.recipe("fne").save(tmp_path / name, **force)
-        else:
-            build_model(MICRO, ["a dog"], seed=0).save(tmp_path, **force)
-
-    (tmp_path / name).write_bytes(b'{"of": "another program"}')
-    refused("not written by itmlab", save)
-    assert (tmp_path / name).read_bytes() == b'{"of": "another program"}'
-    save(force=True)
-    save()
 
 
 def test_json_round_trips_and_refuses_not_a_number(tmp_path) -> None:

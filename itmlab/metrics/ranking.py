@@ -105,9 +105,7 @@ def ranks(similarity: Scores, anchor: Numbers, candidate: Numbers, *, best_only:
     return torch.cat(owners), torch.cat(pair_ranks)
 
 
-def expected_recalls_of_each(
-    similarity: Scores, positives: Mask, ks: Sequence[int]
-) -> dict[int, Float64[Tensor, "anchor"]]:
+def expected_recalls(similarity: Scores, positives: Mask, ks: Sequence[int]) -> dict[int, Float64[Tensor, "anchor"]]:
     """Return recall of each query (0 to 1) for each k, expected when ties are broken at random.
 
     A place among N equal scores, P of them positives, i of them placed before, holds a positive with the chance
@@ -122,7 +120,7 @@ def expected_recalls_of_each(
         ItmlabError: a k above the candidates.
 
     >>> scores, positives = torch.tensor([[1, 1, 1, 1, 0]]), torch.tensor([[True, False, False, False, False]])
-    >>> {k: recall.item() for k, recall in expected_recalls_of_each(scores, positives, (1, 2, 4)).items()}
+    >>> {k: recall.item() for k, recall in expected_recalls(scores, positives, (1, 2, 4)).items()}
     {1: 0.25, 2: 0.5, 4: 1.0}
     """
     for k in ks:
@@ -231,7 +229,7 @@ def chance_rsum(positives: Mask, ks: Sequence[int]) -> float:
     for mask in (positives, positives.T):
         count, candidates, deviation = mask.sum(dim=1).double(), mask.shape[1], 0.0
         missed = torch.ones_like(count)
-        for place in range(min(max(ks), candidates)):  # as in `expected_recalls_of_each`, with all scores equal
+        for place in range(min(max(ks), candidates)):  # as in `expected_recalls`, with all scores equal
             missed = missed * (1 - count / (candidates - place)).clamp(min=0)
             if place + 1 in ks:
                 mean += 100 * float((1 - missed).mean())

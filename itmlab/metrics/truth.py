@@ -13,18 +13,7 @@ from jaxtyping import Bool, Float, Float64, Int8, Int64
 from torch import Tensor
 
 from ..errors import ItmlabError
-from .ranking import (
-    Mask,
-    Numbers,
-    Pairs,
-    Scores,
-    check_matrices,
-    expected_recalls_of_each,
-    marked_pairs,
-    mean_of,
-    pools,
-    ranks,
-)  # fmt: skip
+from .ranking import Mask, Numbers, Pairs, Scores, check_matrices, expected_recalls, marked_pairs, mean_of, pools, ranks
 
 
 def at_r_of_each(
@@ -120,7 +109,7 @@ def oracle_recall(
     tables: dict[str, dict[str, Any]] = {kind: {"rsum": 0.0} for kind in ORACLES}
     for side, labels, annotated in (("i2t", truth, positives), ("t2i", truth.T, positives.T)):
         for kind, scores in oracle_scores(labels).items():
-            recalls = expected_recalls_of_each(scores, annotated, ks)
+            recalls = expected_recalls(scores, annotated, ks)
             tables[kind][side] = {k: 100 * values.mean().item() for k, values in recalls.items()}
             tables[kind]["rsum"] += sum(tables[kind][side].values())
     return tables

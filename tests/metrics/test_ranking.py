@@ -37,9 +37,9 @@ def test_with_ties_at_random_it_is_the_mean_over_all_orders(seed):
         orders = [order for order in permutations(range(6)) if all(row[a] >= row[b] for a, b in pairwise(order))]
         for k in expected:
             expected[k] += 100 / 3 * sum(any(mask[item] for item in order[:k]) for order in orders) / len(orders)
-    recalls = ranking.expected_recalls_of_each(similarity, positives, range(1, 7))
+    recalls = ranking.expected_recalls(similarity, positives, range(1, 7))
     assert {k: 100 * values.mean().item() for k, values in recalls.items()} == pytest.approx(expected)
-    refused("k=7 of 6 candidates", ranking.expected_recalls_of_each, similarity, positives, (1, 7))
+    refused("k=7 of 6 candidates", ranking.expected_recalls, similarity, positives, (1, 7))
 
 
 @st.composite
