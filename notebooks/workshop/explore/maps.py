@@ -19,11 +19,18 @@ ALL = "all"
 
 
 def explore_attention(runs: Mapping[str, Any], data: CaptionSet) -> Explorer:
-    """The explorer over a set's pictures for the named Runs or models, which are dual encoders.
+    """Return the explorer of attention over a set's pictures.
 
-    Maps are the similarity of word and patch, or the gradient's relevance; where the data have a world, a white line
-    marks what a word means. Below, what lands on one patch of the picture: pointing at another patch shows its words,
-    a click keeps it; pointing at a word's map shows that one larger, a click chooses the word.
+    Maps show the similarity of word and patch, or the gradient's relevance; where the data have a world, a white line
+    marks what a word means. Below is what lands on one patch of the picture. Point at another patch to see its words,
+    and click to keep them; point at a word's map to see it larger, and click to choose the word.
+
+    Args:
+        runs: Runs or models of dual encoders, by name.
+        data: the set.
+
+    Raises:
+        ItmlabError: an image has no caption.
     """
     require_captions(data)
     names, state = list(runs), {"patch": -1}
@@ -123,12 +130,12 @@ class PointExplorer(Explorer):
         self.selection: dict[str, list[int]] = {}
 
     def figures(self) -> list[go.Figure]:
-        """The figures for the controls as they stand; the second is what is shown while nothing is pointed at."""
+        """Return the figures; the second is what is shown while nothing is pointed at."""
         first, self.resting = super().figures()
         return [first, self.resting]
 
     def widget(self) -> ipywidgets.VBox:
-        """Controls over live figures, the first of which calls back."""
+        """Return the controls over live figures, the first of which calls back."""
         box, state = super().widget(), self.live[0].state
         state.listens = True
         for name, handler in {"click": self._clicked, "hover": self._hovered, "lasso": self._lassoed}.items():
