@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..data.captionset import CaptionSet
 from ..data.faults import Faults, one_line
@@ -39,13 +39,6 @@ class UnmatchedNegatives(UserWarning):
     """Some captions of a file of negatives are not in the data set that uses it."""
 
 
-class Origin(NamedTuple):
-    """A caption that negatives were made from, and the id of its image."""
-
-    image_id: str
-    caption: str
-
-
 @dataclass(frozen=True)
 class NegativeFile:
     """The negatives in a file.
@@ -53,12 +46,12 @@ class NegativeFile:
     Attributes:
         path: the file.
         negatives: the negatives by caption id.
-        origins: each caption and its image, by caption id.
+        origins: the image's id and the caption, by caption id.
     """
 
     path: Path
     negatives: dict[str, list[Negative]]
-    origins: dict[str, Origin]
+    origins: dict[str, tuple[str, str]]
 
     def __len__(self) -> int:
         """The number of negatives."""
@@ -78,7 +71,7 @@ class NegativeFile:
         rows: list[list[Negative]] = []
         captions = zip(data.caption_ids, data.captions, data.image_of_caption.tolist(), strict=True)
         for number, (caption_id, caption, image) in enumerate(captions):
-            origin = Origin(data.image_ids[image], caption)
+            origin = data.image_ids[image], caption
             if self.origins.get(caption_id, origin) != origin:
                 message = f"the caption {one_line(repr(caption_id), 60)} differs from that of {data.name}"
                 raise ItmlabError(message, where=str(self.path), remedy="make the negatives of this data set")
@@ -133,7 +126,7 @@ def rows_of(data: CaptionSet, negatives: Iterable[Negative], *, made_by: str = "
             continue
         written.add(key)
         ids = data.caption_ids[negative.caption], data.image_ids[negative.image]
-        row = dict(zip(REQUIRED, (*ids, caption, negative.sentence), strict=True))
+        row: Row = dict(zip(REQUIRED, (*ids, caption, negative.sentence), strict=True))
         row |= {name: getattr(negative, name) for name in OPTIONAL}
         try:
             _negative(row)
@@ -153,13 +146,16 @@ def read_negatives(path: str | Path) -> NegativeFile:
     faults = Faults("negatives", source=str(path))
     result = NegativeFile(path, {}, {})
     first_rows: dict[tuple[str, str], int] = {}
-    for number, row in _rows(path, faults):
+    with usable(path), open(ordinary(path), encoding="utf-8", errors="surrogateescape", newline="\n") as lines:
+        rows = [(number, json_object(path, number, line, faults)) for number, line in enumerate(lines, start=1)]
+    for number, row in rows:
+        if row is None:
+            continue
         try:
             negative = _negative(row)
-            caption_id, origin = row["caption_id"], Origin(row["image_id"], row["caption"])
+            caption_id, origin = row["caption_id"], (row["image_id"], row["caption"])
             if result.origins.setdefault(caption_id, origin) != origin:
-                caption = one_line(repr(caption_id), 60)
-                raise ItmlabError(f"the caption {caption} has another image or text in an earlier row")
+                raise ItmlabError("its caption has another image or text in an earlier row")
             first = first_rows.setdefault((caption_id, negative.sentence), number)
             if first != number:
                 raise ItmlabError(f"the same negative as in row {first}")
@@ -170,14 +166,6 @@ def read_negatives(path: str | Path) -> NegativeFile:
     if not result.negatives:
         raise ItmlabError("there are no negatives in it", where=str(path), remedy="write it again")
     return result
-
-
-def _rows(path: Path, faults: Faults) -> Iterator[tuple[int, Row]]:
-    """(line number, row) of every line that is a JSON object; the other lines are faults."""
-    with usable(path), open(ordinary(path), encoding="utf-8", errors="surrogateescape", newline="\n") as lines:
-        for number, line in enumerate(lines, start=1):
-            if (row := json_object(path, number, line, faults)) is not None:
-                yield number, row
 
 
 def _negative(row: Row) -> Negative:

@@ -56,35 +56,27 @@ def generate_negatives(
             if wrong_caption(negative.sentence) is None
         ]
         if score is not None:
-            negatives = _filled(
-                negatives, "score", lambda some: score([empty.image for empty in some], _sentences(some))
-            )
+            negatives = _filled(negatives, "score", score)
         if fluency is not None:
-            negatives = _filled(negatives, "fluency", lambda some: fluency(_sentences(some)))
+            negatives = _filled(negatives, "fluency", lambda images, sentences: fluency(sentences))
         if truth and data.world is not None:
             negatives = _labelled(data, negatives)
         yield from negatives
 
 
-def _sentences(negatives: Sequence[Negative]) -> list[str]:
-    return [negative.sentence for negative in negatives]
-
-
-def _filled(
-    negatives: list[Negative], field: str, measure: Callable[[list[Negative]], Iterable[float]]
-) -> list[Negative]:
+def _filled(negatives: list[Negative], field: str, measure: Score) -> list[Negative]:
     """The same negatives, those whose `field` is None with what is measured of them."""
-    missing = [place for place, negative in enumerate(negatives) if getattr(negative, field) is None]
-    filled = list(negatives)
-    if missing:
-        for place, value in zip(missing, measure([negatives[place] for place in missing]), strict=True):
-            filled[place] = replace(negatives[place], **{field: float(value)})
-    return filled
+    missing = [negative for negative in negatives if getattr(negative, field) is None]
+    if not missing:
+        return negatives
+    values = measure([negative.image for negative in missing], [negative.sentence for negative in missing])
+    filled = {id(old): replace(old, **{field: float(value)}) for old, value in zip(missing, values, strict=True)}
+    return [filled.get(id(negative), negative) for negative in negatives]
 
 
 def _labelled(data: CaptionSet, negatives: list[Negative]) -> list[Negative]:
     """The same negatives with the world's labels: True, False, or None where it cannot tell."""
-    parse(_sentences(negatives))  # all at once, into the cache that the world looks into
+    parse([negative.sentence for negative in negatives])  # all at once, into the cache that the world looks into
     labelled = list(negatives)
     for image in {negative.image for negative in negatives}:
         places = [place for place, negative in enumerate(negatives) if negative.image == image]
