@@ -7,9 +7,7 @@ import torch
 
 from itmlab.data import load
 from itmlab.metrics.wordnet import Nouns
-from itmlab.synthesis.caption_swaps import BESIDE, FEMALE, MALE, PERSONS
-from itmlab.synthesis.rules import article
-from itmlab.synthesis.tags import vse_c
+from itmlab.synthesis.rules import BESIDE, FEMALE, MALE, PERSONS, article, vse_c
 from itmlab.text import parse
 from itmlab.text.graph import tokenise
 from itmlab.text.rules.lexicon import noun_lemma

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from itmlab.metrics.wordnet import Nouns
-from itmlab.synthesis.caption_swaps import GREATER, PLACES, CaptionLexicon, Kinds
-from itmlab.synthesis.rules import RuleSwaps
+from itmlab.synthesis.rules import GREATER, CaptionLexicon, Kinds, RuleSwaps
+from itmlab.synthesis.rules import PHOTO_PLACES as PLACES
 from itmlab.text import parse
 
 INSTALLED = Path("/usr/share/wordnet")  # Debian's wordnet-base
