@@ -18,7 +18,7 @@ from torch import Tensor
 
 from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError
-from itmlab.losses.words import REPLACED
+from itmlab.losses.tags import REPLACED
 from itmlab.models import CrossEncoder
 from itmlab.models.encoded import evaluating
 from itmlab.models.pairs import looked_at, on_device
