@@ -111,7 +111,11 @@ def marks(cell) -> str:
     )
 
 
-def changed(cell, look, before: str) -> str:
+def shown(cell) -> str:
+    return words(cell) + marks(cell)
+
+
+def changed(cell, before: str, look=shown) -> str:
     """Wait until `look` sees something else, and nothing moves any more."""
     until = time.monotonic() + PATIENCE / 1000
     after = look(cell)
@@ -149,7 +153,7 @@ SLIDERS = {"false negatives": ("prior p", 6), "masking": ("probability", 12), "m
 @pytest.mark.parametrize("name", SLIDERS)
 def test_a_slider_moves_the_figure(notebook, name: str) -> None:
     cell = cell_of(notebook, name)
-    before = marks(cell)
+    before = shown(cell)
     lines = cell.locator(".gtitle").evaluate_all(
         "all => all.map(title => Array.from(title.querySelectorAll('.line'), line => line.getBoundingClientRect())"
         ".map(box => [box.top, box.bottom]))"
@@ -157,15 +161,15 @@ def test_a_slider_moves_the_figure(notebook, name: str) -> None:
     assert lines and all(low[0] >= top[1] for title in lines for top, low in pairwise(title)), "lines overlap"
     control, times = SLIDERS[name]
     press(cell, control, "ArrowRight", times)
-    changed(cell, marks, before)
+    changed(cell, before)
 
 
 @pytest.mark.parametrize("name", ["attention", "negatives", "words"])
 def test_another_picture_brings_another_figure(notebook, name: str) -> None:
     cell = cell_of(notebook, name)
-    before = marks(cell)
+    before = shown(cell)
     choose_picture(cell, 1)
-    changed(cell, marks, before)
+    changed(cell, before)
 
 
 def test_another_generator_brings_other_negatives(notebook) -> None:
@@ -173,7 +177,7 @@ def test_another_generator_brings_other_negatives(notebook) -> None:
     before = words(cell)
     assert "the world" in before and "✗" in before
     cell.locator(".widget-dropdown select").first.select_option("tags")
-    assert "the world" in changed(cell, words, before)
+    assert "the world" in changed(cell, before, words)
 
 
 @pytest.mark.parametrize(
@@ -181,9 +185,9 @@ def test_another_generator_brings_other_negatives(notebook) -> None:
 )
 def test_a_typed_sentence_is_explained_and_no_word_of_it_takes_effect(notebook, name: str, answer: str) -> None:
     cell = cell_of(notebook, name)
-    before = words(cell) + marks(cell)
+    before = shown(cell)
     type_sentence(cell, HOSTILE)
-    changed(cell, lambda cell: words(cell) + marks(cell), before)
+    changed(cell, before)
     assert answer in words(cell) and notebook.title() != "broken"
 
 
