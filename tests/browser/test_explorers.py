@@ -30,8 +30,8 @@ CELLS = {
     "false negatives": """from tests.workshop.synthetic import synthetic_study
 explore.explore_false_negatives(synthetic_study())""",
     "masking": "explore.explore_masking()",
-    "embeddings": """from tests.workshop.small_maps import small_maps
-explore.explore_embeddings(small_maps(), data, picture=3)""",
+    "whole": """from tests.workshop.small_retrievals import small_retrievals
+explore(small_retrievals().models, small_retrievals().data, picture=3)""",
     "attention": 'explore.explore_attention({"one": model}, data)',
     "memory": "explore.explore_kernel_memory(model, data, anchor=3, pairs=16)",
     "negatives": """import itmlab
@@ -39,8 +39,6 @@ scenes = itmlab.load("scenes", images=30)
 config = itmlab.recipe("uniter").replace(model__visual="patches").model
 refiller = build_model(config, scenes.captions, seed=0).eval()
 explore.explore_negatives(refiller, scenes, generator="vse_c")""",
-    "retrieval": """from tests.workshop.small_retrievals import small_retrievals
-explore.explore_retrieval(small_retrievals())""",
     "words": """from tests.workshop.colour_cross_encoder import ColourCrossEncoder, judging_set
 judging = judging_set()
 explore.explore_words({"cross-encoder": ColourCrossEncoder(judging.captions)}, judging)""",
@@ -181,7 +179,7 @@ def test_another_generator_brings_other_negatives(notebook) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "answer"), [("masking", "square"), ("retrieval", "blue square"), ("words", "blue (95)")]
+    ("name", "answer"), [("masking", "square"), ("whole", "blue square"), ("words", "blue (95)")]
 )
 def test_a_typed_sentence_is_explained_and_no_word_of_it_takes_effect(notebook, name: str, answer: str) -> None:
     cell = cell_of(notebook, name)
@@ -192,11 +190,11 @@ def test_a_typed_sentence_is_explained_and_no_word_of_it_takes_effect(notebook, 
 
 
 def test_pointing_shows_a_picture_a_click_picks_it_and_a_lasso_is_followed(notebook) -> None:
-    cell = cell_of(notebook, "embeddings")
+    cell = cell_of(notebook, "whole")
     point = cell.locator(f"{FIGURE} >> nth=0 >> .subplot.xy .scatterlayer .trace >> nth=0 >> .point >> nth=14")
     box = point.bounding_box()
     notebook.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    cell.locator(".gtitle", has_text="Picture image 14").wait_for()
+    cell.locator(".gtitle", has_text="picture image 14").wait_for()
     notebook.mouse.down()
     notebook.mouse.up()
     cell.locator(".itmlab-gallery button[aria-pressed=true][title^='14:']").wait_for()
@@ -207,7 +205,7 @@ def test_pointing_shows_a_picture_a_click_picks_it_and_a_lasso_is_followed(noteb
         if number == 0:
             notebook.mouse.down()
     notebook.mouse.up()
-    cell.get_by_text("pictures in the lasso").wait_for()
+    cell.get_by_text("pictures in the lasso").first.wait_for()
 
 
 def test_a_slow_explorer_says_that_it_computes_and_what_was_superseded_is_never_drawn(notebook) -> None:
