@@ -139,7 +139,7 @@ def test_negatives_are_written_and_read_back(tmp_path) -> None:
     [
         ("embed RUN", "safetensors"),
         ("mine RUN --split all --set number=2 --out", "jsonl"),
-        ("negatives --option images=12 --out", "jsonl"),
+        ("negatives --option images=12 --set number=1 --out", "jsonl"),
     ],
 )
 def test_only_own_files_are_overwritten_unless_forced(folder, trained, tmp_path, words, ending) -> None:

@@ -16,9 +16,11 @@ from ..models.config import ModelConfig
 from ..models.pairs import pieces_read
 from ..storage import refuse_foreign
 from ..synthesis import files
-from ..synthesis.generate import generate_negatives
+from ..synthesis.files import generate_negatives
 from ..synthesis.negative import OneByOne, Readable, SentenceGenerator
-from ..synthesis.tags import FilteredTopM, Tags, cross_encoder_score, implied_in, vse_c
+from ..synthesis.rules import vse_c
+from ..synthesis.tags import FilteredTopM, Tags, cross_encoder_score, implied_in
+from ..text import PhraseMasking, WordMasking
 from .directory import file_hash, start_directory
 
 
@@ -79,7 +81,10 @@ def write_negatives(
     home = start_directory(str(model or "tags")) if model is not None or name == "tags" else None
     cross_encoder = None if home is None else CrossEncoder.load(home)
     if name == "tags":
-        make = Tags(cross_encoder, data, **{**chosen, "implied": implied_in(data) if chosen["implied"] else None})
+        drawing = {name: value for name, value in chosen.items() if name not in ("words", "implied")}
+        masking = WordMasking() if chosen["words"] else PhraseMasking()
+        implied = implied_in(data) if chosen["implied"] else None
+        make = Tags(cross_encoder, data, masking=masking, implied=implied, **drawing)
     else:
         make = OneByOne(generator) if is_custom else vse_c(data, **chosen)
         readable = None if cross_encoder is None else Readable(partial(pieces_read, cross_encoder))

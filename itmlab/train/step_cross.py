@@ -35,7 +35,8 @@ from ..samplers.retrieved import hardest_negatives, mined_negatives
 from ..synthesis import FilteredTopM, Negative
 from ..synthesis.files import read_negatives
 from ..synthesis.negative import OneByOne, Readable, own_generators
-from ..synthesis.tags import Tags, cross_encoder_score, graphs_of, implied_in, vse_c
+from ..synthesis.rules import vse_c
+from ..synthesis.tags import Tags, cross_encoder_score, graphs_of, implied_in
 from ..text import PhraseMasking, WordMasking
 from ..text.alignment import MaskedPieces, align, mask_pieces
 from .state import BatchLoss, Task, all_gather, rank_slice, whole_mean
@@ -337,8 +338,8 @@ class Sentences:
         self.choice = {"keep": settings.hardest, "filtered": settings.filtered, "implied": implied}
         self.tags = self.file_rows = self.generate = None
         if settings.generator in ("dynamic", "static"):
-            drawing = {name: getattr(settings, name) for name in ("maskings", "samples", "temperature", "probability")}
-            drawing |= {"words": settings.masking == "word", "refiller": task.frozen}
+            drawing = {name: getattr(settings, name) for name in ("maskings", "samples", "temperature")}
+            drawing |= {"masking": task.masking, "refiller": task.frozen}
             self.tags = Tags(model, data, inputs=task.inputs, fresh=recipe.start is None, **drawing, **self.choice)
         elif settings.generator == "file":
             self.file_rows = read_negatives(recipe.extra_negatives.path).of(data)

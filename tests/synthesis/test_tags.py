@@ -9,7 +9,8 @@ from itmlab.models import CrossEncoder, CrossEncoderConfig
 from itmlab.models.pairs import pieces_read
 from itmlab.scenes import load
 from itmlab.synthesis import generate_negatives
-from itmlab.synthesis.tags import Tags, cross_encoder_score, vse_c
+from itmlab.synthesis.rules import vse_c
+from itmlab.synthesis.tags import Tags, cross_encoder_score
 from itmlab.text.tokens import train_wordpiece
 
 
