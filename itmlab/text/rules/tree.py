@@ -146,7 +146,7 @@ def _attach_prepositions(words: list[Word], units: dict[int, Preposition], outsi
 
 def _break_cycles(words: list[Word]) -> None:
     """Make the first word of a ring, which attaching words can close in a faulty tree, a root."""
-    state = [0] * len(words)
+    state = [0] * len(words)  # 1: on the way up from the present word, 2: seen before
     for number in range(len(words)):
         path, at = [], number
         while at >= 0 and not state[at]:
