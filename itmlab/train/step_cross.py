@@ -152,8 +152,7 @@ class CrossEncoderTask(Task):
             for phrases in self.masking.draw(graph, times, generator=draws, length=length)
         ]
         rows = torch.arange(len(captions)).repeat_interleave(times).tolist()
-        options = {"captions": rows, "replacement": "bert", "generator": draws}
-        masked = mask_pieces(self.model.tokenizer, pieces, hidden, **options)
+        masked = mask_pieces(self.model.tokenizer, pieces, hidden, captions=rows, generator=draws)
         rows_of_part = slice(part.start * times, part.stop * times)
         return replace(masked, **{item.name: getattr(masked, item.name)[rows_of_part] for item in fields(masked)})
 
