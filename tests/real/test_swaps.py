@@ -26,7 +26,7 @@ def swaps(real_data, tmp_path_factory):
         pytest.skip(str(error))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ITMLAB_CACHE", str(tmp_path_factory.mktemp("cache")))
-        data = load_captions(real_data("flickr30k/captions_val.jsonl.gz")).select(range(IMAGES))
+        data = load_captions(file).select(range(IMAGES))
         graphs = parse(data.captions)
     others = data.captions_of(data.image_of_caption.tolist())
     rows = vse_c(data, graphs=graphs)(data.captions, graphs, others, generator=torch.Generator())
