@@ -3,7 +3,6 @@
 Biten et al. (2022), Eq. 7, puts a margin of its own for every anchor and negative in the place of the triplet's α.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -15,6 +14,7 @@ from torch import Generator, Tensor
 from ..components import Component
 from ..context import Direction
 from ..errors import ItmlabError
+from ..fields import ABOVE_0, FROM_0, check_ranges
 from ..samplers import Hardest, Random, Softest
 from .base import PerAnchor, Scalar, mean_of
 
@@ -62,11 +62,7 @@ class SemanticAdaptiveMargin(Component):
     preset: Literal["paper", "released"] = "paper"
 
     def __post_init__(self) -> None:
-        for name in ("temperature", "ceiling", "weight"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise ItmlabError(f"the {name} of an adaptive margin must be above 0, not {getattr(self, name)}")
-        if self.rank is not None and self.rank < 0:
-            raise ItmlabError(f"the rank of a negative counts from 0, not {self.rank}")
+        check_ranges(self, "adaptive_margin", temperature=ABOVE_0, ceiling=ABOVE_0, weight=ABOVE_0, rank=FROM_0)
         if self.preset == "released" and self.reading != "pairs":
             remedy = "leave reading at 'pairs': the released preset has its own"
             raise ItmlabError(f"the released adaptive margin has no reading {self.reading!r}", remedy=remedy)

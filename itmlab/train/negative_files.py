@@ -14,9 +14,10 @@ from ..models.config import ModelConfig
 from ..models.pairs import pieces_read
 from ..storage import refuse_foreign
 from ..synthesis import files
-from ..synthesis.generate import generate_negatives
+from ..synthesis.files import generate_negatives
 from ..synthesis.negative import Readable
-from ..synthesis.tags import FilteredTopM, Tags, cross_encoder_score, implied_in, vse_c
+from ..synthesis.rules import vse_c
+from ..synthesis.tags import FilteredTopM, Tags, cross_encoder_score, implied_in
 from .directory import file_hash, start_directory
 
 

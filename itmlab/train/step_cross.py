@@ -34,7 +34,8 @@ from ..samplers.retrieved import mined_negatives
 from ..synthesis import FilteredTopM, Negative
 from ..synthesis.files import read_negatives
 from ..synthesis.negative import OneByOne, Readable, own_generators
-from ..synthesis.tags import Tags, cross_encoder_score, graphs_of, implied_in, vse_c
+from ..synthesis.rules import vse_c
+from ..synthesis.tags import Tags, cross_encoder_score, graphs_of, implied_in
 from ..text import PhraseMasking, WordMasking
 from ..text.alignment import MaskedPieces, align, mask_pieces
 from .state import BatchLoss, Task, all_gather, rank_slice, whole_mean
@@ -141,8 +142,7 @@ class CrossEncoderTask(Task):
             for phrases in self.masking.draw(graph, times, generator=draws, length=length)
         ]
         rows = torch.arange(len(captions)).repeat_interleave(times).tolist()
-        options = {"captions": rows, "replacement": "bert", "generator": draws}
-        masked = mask_pieces(self.model.tokenizer, pieces, hidden, **options)
+        masked = mask_pieces(self.model.tokenizer, pieces, hidden, captions=rows, generator=draws)
         rows_of_part = slice(part.start * times, part.stop * times)
         return replace(masked, **{item.name: getattr(masked, item.name)[rows_of_part] for item in fields(masked)})
 
@@ -291,8 +291,8 @@ class Sentences:
         self.choice = {"keep": settings.hardest, "filtered": settings.filtered, "implied": implied}
         self.tags = self.generate = None
         if settings.generator in ("dynamic", "static"):
-            drawing = {name: getattr(settings, name) for name in ("maskings", "samples", "temperature", "probability")}
-            drawing |= {"words": settings.masking == "word", "refiller": task.frozen}
+            drawing = {name: getattr(settings, name) for name in ("maskings", "samples", "temperature")}
+            drawing |= {"masking": task.masking, "refiller": task.frozen}
             self.tags = Tags(model, data, inputs=task.inputs, fresh=recipe.start is None, **drawing, **self.choice)
         elif settings.generator == "file":
             self.written = read_negatives(recipe.extra_negatives.path).of(data)

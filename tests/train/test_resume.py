@@ -5,6 +5,7 @@ import os
 import pickle
 import shutil
 import signal
+from itertools import product
 
 import pytest
 import torch
@@ -73,12 +74,12 @@ def train_until_signal(name, directory, number, at):
         os._exit(stop.exit_code)
 
 
-STOPS = [(name, stop) for name in RECIPES for stop in ("max_steps", signal.SIGTERM, signal.SIGKILL)]
+STOPS = ["max_steps", signal.SIGTERM, signal.SIGKILL]
 
 
-@pytest.mark.parametrize(("name", "stop"), [*STOPS, ("fne", signal.SIGINT)])
+@pytest.mark.parametrize(("name", "stop"), [*product(RECIPES, STOPS), ("fne", signal.SIGINT)])
 def test_a_stopped_run_ends_as_a_whole_one(name, stop, uninterrupted, processes, tmp_path):
-    for number in (1, 4) if stop == "max_steps" else (5, 13):
+    for number in (1, 3) if stop == "max_steps" else (5, 13):
         if stop == "max_steps":
             assert not trained(name, tmp_path / "run", max_steps=number).finished
         else:
