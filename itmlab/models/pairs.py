@@ -1,6 +1,6 @@
 """Inputs of any model from a data set: its images in chunks, prepared on the model's device, and tokenised captions."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -56,18 +56,12 @@ class ImageInputs:
     def __init__(self, model: nn.Module, data: CaptionSet, keep_bytes: int = KEPT_BYTES):
         self.model, self._images = model, Cached(looked_at(model, data), keep_bytes)
 
-    def __call__(self, images: Sequence[int], change: Callable[[int], Any] | None = None) -> dict[str, Tensor]:
-        """Return what the model's `embed_regions` takes.
-
-        Args:
-            images: numbers of images.
-            change: returns the change of an image's picture, for augmentation (`base.Changes`).
-        """
-        changes = {} if change is None else {"changes": [change(image) for image in images]}
+    def __call__(self, images: Sequence[int]) -> dict[str, Tensor]:
+        """Return what the model's `embed_regions` takes, of images by their numbers."""
         chosen = Unread(self._images, images)
         if self.model.reads == "regions":
             chosen = list(chosen)
-        return on_device(self.model, self.model.prepare_images(chosen, **changes))
+        return on_device(self.model, self.model.prepare_images(chosen))
 
 
 def pieces_read(model: nn.Module, sentences: Sequence[str]) -> list[tuple[int, ...]]:
