@@ -32,7 +32,7 @@ from ..text.tokens import (
     load_tokenizer,
     save_tokenizer,
 )
-from .config import DualEncoderConfig, ModelConfig
+from .config import ModelConfig
 from .digest import KEY, digest_of, refuse_other_files
 from .encoded import Encoded, cosine_similarity
 
@@ -398,11 +398,6 @@ class ImagePreparation:
     mean: tuple[float, float, float] = (0.5, 0.5, 0.5)
     std: tuple[float, float, float] = (0.5, 0.5, 0.5)
 
-    @classmethod
-    def of(cls, config: DualEncoderConfig) -> "ImagePreparation":
-        """Return the preparation that a model configuration asks for."""
-        return cls(config.image_size, config.shortest_edge, config.interpolation, config.mean, config.std)
-
     @usual_defaults()
     def __call__(self, pictures: "Sequence[Image]", changes: Changes = None) -> Float[Tensor, "n 3 size size"]:
         """Prepare pictures of any Pillow mode, which are read as RGB.
@@ -413,11 +408,9 @@ class ImagePreparation:
         """
         if not len(pictures):
             raise ItmlabError("there is no picture to prepare", remedy="give at least one")
-        fitted = [picture.convert("RGB") for picture in pictures]
-        if changes is None:
-            fitted = [self._fitted(picture) for picture in fitted]
-        else:
-            fitted = [change(picture, self._fitted) for picture, change in zip(fitted, changes, strict=True)]
+        coloured = [picture.convert("RGB") for picture in pictures]
+        changes = changes or [lambda picture, fitted: fitted(picture)] * len(coloured)
+        fitted = [change(picture, self._fitted) for picture, change in zip(coloured, changes, strict=True)]
         stacked = np.stack([np.asarray(picture) for picture in fitted])
         values = torch.from_numpy(stacked).permute(0, 3, 1, 2).to(torch.float32)
         mean, std = torch.tensor(self.mean).view(1, 3, 1, 1), torch.tensor(self.std).view(1, 3, 1, 1)

@@ -49,7 +49,8 @@ class DualEncoder(Model):
         self, config: DualEncoderConfig, tokenizer: "PreTrainedTokenizerFast", towers: nn.Module | None = None
     ):
         super().__init__(config, tokenizer, exact=False)
-        self.prepare_images = ImagePreparation.of(config)
+        preparation = config.image_size, config.shortest_edge, config.interpolation, config.mean, config.std
+        self.prepare_images = ImagePreparation(*preparation)
         if towers is None:
             towers = ClipTowers(config, tokenizer) if config.image_tower == "clip" else ViTBertTowers(config)
         self.towers = towers

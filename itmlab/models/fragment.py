@@ -117,14 +117,15 @@ class WordEncoder(nn.Module):
     """Word pieces through a GRU: the mean of both directions per piece (SCAN, Sec. 3.4), or the last state (VSE++).
 
     With a feature per piece the caption is the direction of the mean over its words. The network reads the frame
-    ([CLS], [SEP]), which does not count as words; in the released code it does. With `word_vectors` a word is a linear
-    map of its fixed vector, and the caption is the words' mean.
+    ([CLS], [SEP]), which does not count as words; in the released code it does, and SGRAF drops shares of word
+    embeddings. With `word_vectors` a word is a linear map of its fixed vector, and the caption is the words' mean.
     """
 
     def __init__(self, config: LateInteractionConfig):
         super().__init__()
         self.fixed, self.unit_parts = config.word_vectors is not None, config.kind != "vsepp"
         self.last_state, self.frame_is_words = not config.compares_parts and not self.fixed, config.released
+        self.dropout = nn.Dropout(config.dropout if config.released and config.kind in ("sgr", "saf") else 0.0)
         self.embedding = nn.Embedding(config.vocabulary_size, config.word_dimension)
         nn.init.uniform_(self.embedding.weight, -0.1, 0.1)
         sizes = config.word_dimension, config.dimension
@@ -136,7 +137,7 @@ class WordEncoder(nn.Module):
 
     def forward(self, input_ids: Ids, attention_mask: Ids, word_mask: Mask) -> Encoded:
         """Return the encoded captions of tokens."""
-        embedded = self.embedding(input_ids)
+        embedded = self.dropout(self.embedding(input_ids))
         frame = attention_mask.bool()
         words = frame if self.frame_is_words else word_mask
         words = torch.where(words.any(dim=1, keepdim=True), words, frame)  # no word: the frame stands for it

@@ -136,16 +136,12 @@ class Scan(nn.Module):
         cosines, weights = cross_attention(*parts, self.lambda_softmax, slope=self.slope)
         # cos(e, a) for a = Σ_i α_i v_i and unit e is Σ_i α_i cos(e, v_i) / |a|
         relevance = (weights * cosines).sum(dim=1) / attended_norms(contexts.local, weights)
-        scores = self.pooled(relevance, queries.mask)
-        return scores if self.words_attend else scores.T
-
-    def pooled(
-        self, relevance: Float[Tensor, "context query part"], mask: Bool[Tensor, "query part"]
-    ) -> Float[Tensor, "context query"]:
-        """Return the log-sum-exp with λ₂, or the mean, over the parts of a query."""
         if self.aggregation == "mean":
-            return (relevance * mask).sum(dim=-1) / mask.sum(dim=-1)
-        return torch.logsumexp((relevance * self.lambda_lse).masked_fill(~mask, float("-inf")), -1) / self.lambda_lse
+            scores = (relevance * queries.mask).sum(dim=-1) / queries.mask.sum(dim=-1)
+        else:
+            sharpened = (relevance * self.lambda_lse).masked_fill(~queries.mask, float("-inf"))
+            scores = torch.logsumexp(sharpened, dim=-1) / self.lambda_lse
+        return scores if self.words_attend else scores.T
 
 
 def cross_attention(
@@ -210,8 +206,10 @@ class Sgraf(nn.Module):
         self.branches = nn.ModuleList(branch(config) for branch in kinds[config.kind])
         for name, layer in self.named_modules():
             if isinstance(layer, nn.Linear):
-                gain = next((gain for part, gain in GAINS.items() if part in name), 1.0)
+                gain = next((gain for part, gain in GAINS.items() if part in name and not config.released), 1.0)
                 nn.init.xavier_uniform_(layer.weight, gain=gain)
+                if config.released:
+                    nn.init.zeros_(layer.bias)
 
     def forward(self, images: Encoded, captions: Encoded) -> Float[Tensor, "image caption"]:
         """Return the scores of a block of images with a block of captions."""
@@ -245,34 +243,45 @@ class GlobalAttention(nn.Module):
         self.part, self.mean = (nn.Linear(config.dimension, config.dimension) for _ in range(2))
         self.weigh, self.dropout = nn.Linear(config.dimension, 1), nn.Dropout(config.dropout)
         self.mean_norm = nn.BatchNorm1d(config.dimension) if normalised else nn.Identity()
-        self.place_norm = PlaceNorm(config.region_count) if normalised else nn.Identity()
+        self.place_norm = PlaceNorm(config.region_count) if normalised else None
 
     def forward(self, local: Parts, mask: Mask) -> Float[Tensor, "n dimension"]:
         """Return one unit vector per item."""
         mean = self.mean_norm(self.mean(masked_mean(local, mask, mask)))
         query = self.dropout(torch.tanh(mean))
-        parts = self.dropout(torch.tanh(self.place_norm(self.part(local))))
-        logits = self.weigh(parts * query[:, None]).squeeze(-1)
+        parts = self.part(local) if self.place_norm is None else self.place_norm(self.part(local), mask)
+        logits = self.weigh(self.dropout(torch.tanh(parts)) * query[:, None]).squeeze(-1)
         weights = logits.masked_fill(~mask, float("-inf")).softmax(dim=1)
         return functional.normalize((weights.unsqueeze(1) @ local).squeeze(1), dim=-1)
 
 
 class PlaceNorm(nn.BatchNorm1d):
-    """Normalisation with a channel per place, by the statistics of a public checkpoint; the last places may be empty.
+    """Batch normalisation with a channel per place, of (n, places, dimension); the last places may be empty.
 
-    >>> PlaceNorm(3)(torch.rand(4, 2, 8)).shape
+    >>> norm = PlaceNorm(3)
+    >>> norm(torch.rand(4, 2, 8), torch.ones(4, 2, dtype=torch.bool)).shape
     torch.Size([4, 2, 8])
     """
 
-    def forward(self, local: Parts) -> Parts:
+    def forward(self, local: Parts, mask: Mask) -> Parts:
         """Return the normalised places."""
         places = local.shape[1]
         if places > self.num_features:
             message = f"an image has {places} regions, and the released batch normalisation {self.num_features} places"
-            raise ItmlabError(message, remedy="take preset='paper', which reads any number of regions")
-        scale = self.weight * (self.running_var + self.eps).rsqrt()
-        shift = self.bias - self.running_mean * scale
-        return local * scale[:places, None] + shift[:places, None]
+            raise ItmlabError(message, remedy="set region_count, or take preset='paper', which reads any number")
+        mean, spread = self.running_mean[:places], self.running_var[:places]
+        if self.training:
+            real = mask.unsqueeze(-1)
+            count = (mask.sum(dim=0) * local.shape[2]).clamp_min(1)
+            mean = (local * real).sum(dim=(0, 2)) / count
+            spread = ((local - mean[:, None]).square() * real).sum(dim=(0, 2)) / count
+            with torch.no_grad():
+                used, unbiased = mask.any(dim=0), spread * count / (count - 1).clamp_min(1)
+                for running, current in ((self.running_mean, mean), (self.running_var, unbiased)):
+                    updated = running[:places].lerp(current, self.momentum)
+                    running[:places] = torch.where(used, updated, running[:places])
+        scaled = (local - mean[:, None]) * (spread + self.eps).rsqrt()[:, None]
+        return scaled * self.weight[:places, None] + self.bias[:places, None]
 
 
 class Reasoning(nn.Module):

@@ -192,10 +192,9 @@ def prepare_regions(images: Sequence[Any], config: CrossEncoderConfig | LateInte
             message = "no boxes, which the model reads"
         if message is not None:
             raise ItmlabError(message, where=f"regions of image {number}", remedy="see RegionFeatures in itmlab.data")
-    counts = [len(image.features) for image in images]
-    columns = torch.arange(max(counts), device="cpu")
+    real = [torch.ones(len(image.features), dtype=torch.bool, device="cpu") for image in images]
     prepared = {"regions": pad_sequence([image.features.float() for image in images], batch_first=True)}
     if config.box_dimension:
         boxes = [image.boxes[:, : config.box_dimension].float() for image in images]
         prepared["boxes"] = pad_sequence(boxes, batch_first=True)
-    return prepared | {"region_mask": columns < torch.tensor(counts, device="cpu")[:, None]}
+    return prepared | {"region_mask": pad_sequence(real, batch_first=True)}

@@ -1,7 +1,5 @@
 """Late interaction encodes each image and caption alone, and scores pairs alike in any order and number."""
 
-from types import SimpleNamespace
-
 import pytest
 import torch
 
@@ -68,17 +66,6 @@ def test_autocast_and_a_saved_model_give_near_and_equal_scores(model, tmp_path):
     again = LateInteraction.load(tmp_path)
     assert again.config == model.config and not again.training
     assert torch.equal(again.similarity(*encoded(again)), exact)
-
-
-def test_boxes_and_deeper_maps_of_pixels():
-    model = build("scan_t2i", boxes=True, region_layers=3, region_mean=0.5, region_std=0.25)
-    prepared = model.prepare_images(records([2, 3]))
-    moved = prepared | {"boxes": prepared["boxes"] + 1.0}
-    assert not torch.allclose(model.encode_images(prepared).pooled, model.encode_images(moved).pooled)
-    plain = model.prepare_images([SimpleNamespace(features=torch.full((1, 10), 0.5), boxes=torch.zeros(1, 7))])
-    local = model.encode_images(plain).local[0, 0]
-    centred = model.images.map(torch.zeros(1, 17))[0]
-    torch.testing.assert_close(local, centred / centred.norm())
 
 
 def test_pooled_features_are_enough_only_where_pooled_features_are_compared():

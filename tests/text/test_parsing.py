@@ -23,12 +23,7 @@ from tests.text.rules.test_scene_graph import facts
 CAPTIONS = """
 A man in a red shirt is riding a horse.: man | wear | shirt; shirt | red; man | ride | horse
 two dogs next to a tree: dog | next to | tree; dog | 2
-a road covered by snow: snow | cover | road
-the dog is white: dog | white
 a group of people standing in front of a building: people | stand in front of | building; people | group of
-there is a cat on the table: cat | on | table
-a woman who is holding an umbrella: woman | hold | umbrella
-a man and a woman sitting on a bench: man | sit on | bench; woman | sit on | bench
 a man and two dogs are walking on the beach: man | walk on | beach; dog | walk on | beach; dog | 2
 a man and a dog is walking: man; dog | walk
 The girl who is wearing a yellow raincoat jumps into a puddle.: girl | wear | raincoat; raincoat | yellow; girl | jump \
@@ -36,23 +31,16 @@ into | puddle
 a boy picking up a ball: boy | pick up | ball
 a bearded guy: guy | bearded
 a large tree trunk: tree trunk | large
-man holding a tennis racket: man | hold | tennis racket
-leg of the man: man | have | leg
 the man's hat: man | have | hat
-a black and white cat: cat | black; cat | white
 A black and white photo of a dog: photo | black; photo | white; dog | in | photo
 a picture of a dog: dog | in | picture
 An old picture of two dogs running on the beach: picture | old; dog | 2; dog | in | picture; dog | run on | beach
 a man holds a framed picture of a dog: man | hold | picture; picture | framed; dog | in | picture
 a blurry photo of a cat and a dog: photo | blurry; cat | in | photo; dog | in | photo
-two photos of a cat: photo | 2; cat | in | photo
-a photo of a dog: dog
 a close up of a red flower: flower | red
 an extreme close-up of an eye: close-up | extreme; eye | in | close-up
-A close up view of a pizza: view | close-up; pizza | in | view
 An aerial view of a city: view | aerial; city | in | view
 a clear reflection of a tree: reflection | clear; tree | have | reflection
-The white side of a building: side | white; building | have | side
 the front of a red bus: bus | red
 The shiny front of a red bus: front | shiny; bus | red; bus | have | front
 A large group of people standing here: group | large; people | group of; people | in | group; people | stand
