@@ -2,11 +2,14 @@
 
 import os
 import pickle
+import signal
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
+from functools import cache
 from pathlib import Path
 
 import psutil
@@ -48,7 +51,7 @@ def train_all(runs: Mapping[Path, Recipe], data: CaptionSet, jobs: int | None, p
             train(recipe, data, directory, progress=progress)
         return
     threads, work = max(1, cores() // jobs), delayed(_train_in_worker)
-    tasks = [work(recipe, data, path, threads, custom_classes(recipe)) for path, recipe in runs.items()]
+    tasks = [work(recipe, data, path, threads, custom_classes(recipe), os.getpid()) for path, recipe in runs.items()]
     workers = max(2, min(jobs, len(runs)))  # joblib would use this process as the only worker
     try:
         with (
@@ -77,15 +80,34 @@ def custom_classes(recipe: Recipe) -> dict[tuple[str, str], type]:
     return {(module, name): getattr(sys.modules[module], name) for module, name in places}
 
 
-def _train_in_worker(recipe: Recipe, data: CaptionSet, directory: Path, threads: int, classes: dict) -> str | None:
+def _train_in_worker(
+    recipe: Recipe, data: CaptionSet, directory: Path, threads: int, classes: dict, parent: int
+) -> str | None:
     """Train one run in a worker process and return the message of an error."""
+    _stop_without(parent)
     for (module, name), cls in classes.items():  # every time, as a notebook cell may have defined the class again
         setattr(sys.modules[module], name, cls)
     torch.set_num_threads(threads)
     try:
         train(recipe, data, directory, progress=False)
     except (ItmlabError, Interrupted) as error:
+        if os.getppid() != parent:
+            os._exit(1)  # no process takes the result, and the worker would wait for its next task
         return str(error)
+
+
+@cache
+def _stop_without(parent: int) -> None:
+    """Let this worker process end when its parent has died: it finishes the step and saves, or is ended after that."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(30)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 @contextmanager
