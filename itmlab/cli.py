@@ -353,7 +353,6 @@ def negatives(
     generator: Annotated[str, typer.Option(help="vse_c: swaps by rule; tags: refilled by --model.")] = "vse_c",
     model: Annotated[str | None, typer.Option(help="A cross-encoder that refills and scores: name or folder.")] = None,
     setting: Annotated[Words, typer.Option("--set", help=f"NAME=VALUE: {SETTINGS}.")] = None,
-    fluency: Annotated[str | None, typer.Option(help="A causal language model (scenes, gpt2): perplexities.")] = None,
     seed: Annotated[int, typer.Option(help="Of the random draws.")] = 0,
     truth: Annotated[bool, typer.Option(help="Whether the world calls each true, where there is one (scenes).")] = True,
     force: Force = False,
@@ -367,7 +366,7 @@ def negatives(
 
     reader = read_by(model or "tags") if model or generator == "tags" else None
     captions = load_data(data, root, option, read_by=reader, split=split)
-    options = {"model": model, "options": pairs(setting, "--set"), "fluency": fluency, "seed": seed, "truth": truth}
+    options = {"model": model, "options": pairs(setting, "--set"), "seed": seed, "truth": truth}
     show(write_negatives(captions, out, generator, force=force, progress=True, **options))
 
 

@@ -122,11 +122,11 @@ def test_negatives_are_written_and_read_back(tmp_path) -> None:
     for generator, settings in {"vse_c": ["number=3"], "tags": ["maskings=2", "samples=3"]}.items():
         out = tmp_path / f"{generator}.jsonl"
         sets = [word for setting in settings for word in ("--set", setting)]
-        words = ("--option", "images=12", "--generator", generator, *sets, "--fluency", "scenes", "--out", out)
+        words = ("--option", "images=12", "--generator", generator, *sets, "--out", out)
         result = command("negatives", *words)
         assert result.exit_code == 0, result.output
         rows = read_negatives(out).of(data)
-        assert any(rows) and all(negative.fluency > 1 for row in rows for negative in row)
+        assert any(rows)
         assert all(
             negative.sentence != caption for caption, row in zip(data.captions, rows, strict=True) for negative in row
         )
@@ -139,7 +139,7 @@ def test_negatives_are_written_and_read_back(tmp_path) -> None:
     [
         ("embed RUN", "safetensors"),
         ("mine RUN --split all --set number=2 --out", "jsonl"),
-        ("negatives --option images=12 --out", "jsonl"),
+        ("negatives --option images=12 --set number=1 --out", "jsonl"),
     ],
 )
 def test_only_own_files_are_overwritten_unless_forced(folder, trained, tmp_path, words, ending) -> None:

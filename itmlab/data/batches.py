@@ -163,7 +163,8 @@ def shown(data: CaptionSet, images: Literal["pictures", "regions"]) -> Sequence[
         return data.images
     if data.regions is None:
         message = "this model looks at regions and the data have none"
-        raise ItmlabError(message, where=data.name, remedy="load them with regions")
+        remedy = 'load("scenes", regions="detector") or load("regions", root)'
+        raise ItmlabError(message, where=data.name, remedy=remedy)
     return data.regions
 
 

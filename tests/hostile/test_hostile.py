@@ -33,7 +33,7 @@ from itmlab.models.fragment import load_matcher
 from itmlab.storage import inside
 from itmlab.text import parse
 from itmlab.text.tokens import load_tokenizer, train_wordpiece
-from itmlab.train.checkpoint import shipped_directory
+from itmlab.train.directory import shipped_directory
 from itmlab.train.recipes import Recipe
 from tests.data.picture_files import load_captions, photograph, write_folder, write_karpathy
 from tests.refusals import refused
