@@ -164,11 +164,9 @@ def _without_faults(entries: Sequence[Entry], faults: Faults) -> list[Entry]:
                 raise ItmlabError(f"the image id {entry.image_id!r} is already that of row {first.row}")
             if splits_used and not entry.split:
                 raise ItmlabError(f"the image {entry.image_id!r} has no split, while others have one")
-            if not entry.captions:
-                raise ItmlabError(f"the image {entry.image_id!r} has no captions")
             entry.captions = list(_sound_captions(entry, caption_places, faults))
             if not entry.captions:
-                raise ItmlabError(f"the image {entry.image_id!r} is left without captions")
+                raise ItmlabError(f"the image {entry.image_id!r} has no captions that can be used")
             sound.append(entry)
     return sound
 
