@@ -32,8 +32,8 @@ class SemanticAdaptiveMargin(Component):
             "hardest" (HN) or "random" ones (RS).
         with_triplet: whether the recipe's own loss is added (Tables 4 and 5).
         ceiling: the largest margin.
-        relevance: φ: "cider" (CIDEr-D, 0 to 10, with the document frequencies of the training captions), "spice" (0 to
-            1), or "truth" where the data have a world (1 true, 0 false, 0.5 undecided), which is the control.
+        relevance: φ: "cider" (CIDEr-D, 0 to 10, with the document frequencies of the training captions) or "spice" (0
+            to 1).
         tokenise: how captions become words for CIDEr.
         weight: the weight of these triplets beside the recipe's loss.
         rank: how many negatives are passed over before one is taken; None is the preset's (0, released 1).
@@ -54,7 +54,7 @@ class SemanticAdaptiveMargin(Component):
     negatives: Literal["softest", "hardest", "random"] = "softest"
     with_triplet: bool = True
     ceiling: float = 1.0
-    relevance: Literal["cider", "spice", "truth"] = "cider"
+    relevance: Literal["cider", "spice"] = "cider"
     tokenise: Literal["whitespace", "penn"] = "whitespace"
     weight: float = 1.0
     rank: int | None = None

@@ -263,7 +263,7 @@ def refuse_unknown_words(tokenizer: "PreTrainedTokenizerFast", captions: Caption
         raise ItmlabError(
             f"the refiller's vocabulary holds {share:.0%} of the captions' words, and {COVERED:.0%} are needed",
             where=where,
-            remedy="train its language model on captions like these (recipe uniter_pretraining), or use vse_c",
+            remedy="use vse_c, or a model whose language model learnt from captions like these",
         )
 
 

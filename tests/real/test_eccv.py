@@ -6,8 +6,8 @@ import socket
 import pytest
 import torch
 
-from itmlab.data import load
 from itmlab.metrics import eccv_caption, positives_by
+from tests.data.picture_files import load_captions
 from tests.refusals import refused
 
 pytestmark = pytest.mark.real
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.real
 def data(real_data, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ITMLAB_CACHE", str(tmp_path_factory.mktemp("cache")))
-        return load("captions", real_data("coco/captions_test5k.jsonl.gz"), split="test")
+        return load_captions(real_data("coco/captions_test5k.jsonl.gz"))
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ import math
 import pytest
 from workshop.analysis.human import TABLE_1, crisscrossed
 
-from itmlab.data import load
 from itmlab.metrics import Cider, Spice, human_judgement
+from tests.data.picture_files import load_captions
 
 pytestmark = [pytest.mark.real, pytest.mark.filterwarnings("ignore:SPICE"), pytest.mark.filterwarnings("ignore:NCS")]
 SPICE, CIDER, BINARY = "NCS with SPICE", "NCS with CIDEr", "binary relevance"
@@ -21,7 +21,7 @@ SPICE, CIDER, BINARY = "NCS with SPICE", "NCS with CIDEr", "binary relevance"
 def data(real_data, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ITMLAB_CACHE", str(tmp_path_factory.mktemp("cache")))
-        return load("captions", real_data("coco/captions_val1k.jsonl.gz"))
+        return load_captions(real_data("coco/captions_val1k.jsonl.gz"))
 
 
 @pytest.fixture(scope="module")

@@ -3,18 +3,18 @@
 import pytest
 import torch
 
-from itmlab.data import load
 from itmlab.text import parse
 from itmlab.text.alignment import align, mask_pieces
 from itmlab.text.masking import PhraseMasking, WordMasking, phrases, realised_share
 from itmlab.text.tokens import train_wordpiece
+from tests.data.picture_files import load_captions
 
 pytestmark = pytest.mark.real
 
 
 def test_every_caption_is_masked_in_both_ways_and_restored(real_data, tmp_path, monkeypatch):
     monkeypatch.setenv("ITMLAB_CACHE", str(tmp_path))
-    texts = load("captions", real_data("flickr30k/captions_val.jsonl.gz")).captions[:1_000]
+    texts = load_captions(real_data("flickr30k/captions_val.jsonl.gz")).captions[:1_000]
     graphs = parse(texts, cache=False)
     tokenizer = train_wordpiece(texts, 2_000)
     pieces = align(tokenizer, texts, graphs)

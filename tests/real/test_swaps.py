@@ -5,12 +5,12 @@ import re
 import pytest
 import torch
 
-from itmlab.data import load
 from itmlab.metrics.wordnet import Nouns
 from itmlab.synthesis.rules import BESIDE, FEMALE, MALE, PERSONS, article, vse_c
 from itmlab.text import parse
 from itmlab.text.graph import tokenise
 from itmlab.text.rules.lexicon import noun_lemma
+from tests.data.picture_files import load_captions
 
 pytestmark = pytest.mark.real
 IMAGES = 400
@@ -26,7 +26,7 @@ def swaps(real_data, tmp_path_factory):
         pytest.skip(str(error))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ITMLAB_CACHE", str(tmp_path_factory.mktemp("cache")))
-        data = load("captions", file).select(range(IMAGES))
+        data = load_captions(file).select(range(IMAGES))
         graphs = parse(data.captions)
     others = data.captions_of(data.image_of_caption.tolist())
     rows = vse_c(data, graphs=graphs)(data.captions, graphs, others, generator=torch.Generator())

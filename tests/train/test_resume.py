@@ -3,7 +3,6 @@
 import errno
 import os
 import pickle
-import random
 import shutil
 import signal
 from itertools import product
@@ -13,7 +12,7 @@ import torch
 
 import itmlab
 from itmlab.train import loop
-from itmlab.train.checkpoint import CHECKPOINT_FILE, load_checkpoint, locked
+from itmlab.train.directory import CHECKPOINT_FILE, load_checkpoint, locked
 from itmlab.train.interruption import Interrupted
 from itmlab.train.loop import train
 from tests.refusals import refused
@@ -199,20 +198,13 @@ class RunsCode:
 
 def test_a_damaged_checkpoint_is_refused_and_runs_no_code(data, tmp_path, capsys):
     train(micro(), data, tmp_path / "run", max_steps=6, progress=False)
-    path, draw = tmp_path / "run" / CHECKPOINT_FILE, random.Random(0)
-    content = path.read_bytes()
-    state = load_checkpoint(path)
-    damaged = [b"", content[:-100], pickle.dumps(RunsCode())]
-    for _ in range(10):
-        flipped = bytearray(content)
-        flipped[draw.randrange(len(content) // 10, len(content) * 9 // 10)] ^= 1 << draw.randrange(8)
-        damaged.append(bytes(flipped))
-    for other in damaged:
-        path.write_bytes(other)
-        try:
-            assert str(load_checkpoint(path)) == str(state)  # a bit of the padding
-        except ValueError:
-            refused(f"{CHECKPOINT_FILE}.*damaged", train, micro(), data, tmp_path / "run", progress=False)
+    path = tmp_path / "run" / CHECKPOINT_FILE
+    content, state = path.read_bytes(), load_checkpoint(path)
+    flipped = bytearray(content)
+    flipped[len(content) // 2] ^= 1
+    for damaged in (b"", content[:-100], bytes(flipped), pickle.dumps(RunsCode())):
+        path.write_bytes(damaged)
+        refused(f"{CHECKPOINT_FILE}.*damaged", train, micro(), data, tmp_path / "run", progress=False)
     for other in ({"step": RunsCode()}, [1]):
         torch.save(other, path)
         refused("damaged checkpoint", train, micro(), data, tmp_path / "run", progress=False)
