@@ -178,7 +178,9 @@ def test_another_generator_brings_other_negatives(notebook) -> None:
     assert "the world" in changed(cell, before, words)
 
 
-@pytest.mark.parametrize(("name", "answer"), [("masking", "square"), ("whole", "green square"), ("words", "green (95)")])
+@pytest.mark.parametrize(
+    ("name", "answer"), [("masking", "square"), ("whole", "green square"), ("words", "green (95)")]
+)
 def test_a_typed_sentence_is_explained_and_no_word_of_it_takes_effect(notebook, name: str, answer: str) -> None:
     cell = cell_of(notebook, name)
     before = shown(cell)
