@@ -18,6 +18,7 @@ from ..synthesis.files import generate_negatives
 from ..synthesis.negative import Readable
 from ..synthesis.rules import vse_c
 from ..synthesis.tags import FilteredTopM, Tags, cross_encoder_score, implied_in
+from ..text import PhraseMasking, WordMasking
 from .directory import file_hash, start_directory
 
 
@@ -85,7 +86,9 @@ def write_negatives(
         made_by |= {"model": home.name, "weights": file_hash(home / "model.safetensors")[:16]}
     implied = implied_in(data)
     if generator == "tags":
-        make = Tags(model, data, **{**chosen, "implied": implied if chosen["implied"] else None})
+        drawing = {name: value for name, value in chosen.items() if name not in ("words", "implied")}
+        masking = WordMasking() if chosen["words"] else PhraseMasking()
+        make = Tags(model, data, masking=masking, implied=implied if chosen["implied"] else None, **drawing)
     else:
         make = FilteredTopM(vse_c(data, **chosen), keep=None, filtered=False, implied=implied, readable=readable)
     how = {"seed": seed, "conditioned": generator == "tags", "score": score, "truth": truth, "progress": progress}

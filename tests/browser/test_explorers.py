@@ -18,7 +18,7 @@ from tests.workshop.plots.test_theme import luminance
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.browser
 
-HOSTILE = "A blue square <img src=x onerror=\"document.title='broken'\">"
+HOSTILE = "A green square <img src=x onerror=\"document.title='broken'\">"
 BEGIN = f"""import sys
 sys.path.insert(0, {str(ROOT)!r})
 from itmlab.models import DualEncoderConfig, build_model
@@ -80,7 +80,7 @@ def cell_of(page, name: str):
         page.locator(".jp-WindowedPanel-outer").first,
         page.locator(f"[data-windowed-list-index='{NUMBER[name]}']"),
     )
-    until = time.monotonic() + PATIENCE / 1000
+    until = time.monotonic() + 600  # so long as a busy machine takes to run the notebook through
     while time.monotonic() < until:
         panel.evaluate("panel => { panel.scrollTop = 0; }")
         for _ in range(60):
@@ -178,7 +178,9 @@ def test_another_generator_brings_other_negatives(notebook) -> None:
     assert "the world" in changed(cell, before, words)
 
 
-@pytest.mark.parametrize(("name", "answer"), [("masking", "square"), ("whole", "blue square"), ("words", "blue (95)")])
+@pytest.mark.parametrize(
+    ("name", "answer"), [("masking", "square"), ("whole", "green square"), ("words", "green (95)")]
+)
 def test_a_typed_sentence_is_explained_and_no_word_of_it_takes_effect(notebook, name: str, answer: str) -> None:
     cell = cell_of(notebook, name)
     before = shown(cell)
