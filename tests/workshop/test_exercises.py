@@ -53,8 +53,8 @@ def test_an_unknown_exercise_is_one_line() -> None:
         ("02.1", 7, "a sentence in quotation marks"),
         ("00.1", (1, 2, 3), "(a whole number, a whole number)"),
         ("03.1", [1], "a function"),
-        ("04.2", {"memory": None}, "a recipe"),
-        ("06.1", 0.1, "a dictionary of settings"),
+        ("04.5", {"memory": None}, "a recipe"),
+        ("06.3", 0.1, "a dictionary of settings"),
     ],
 )
 def test_an_answer_of_another_kind_is_told_what_is_wanted(name, answer, wanted) -> None:
@@ -120,8 +120,8 @@ ITS_CAPTION = "A brown monkey is holding a yellow apple."  # of picture 7, in wh
     ("name", "answer", "wrong"),
     [
         ("06.1", {"prior": 0.01}, "the settings should say which picture, besides prior, threshold, sharpness, margin"),
-        ("06.1", {"picture": 0, "margins": 0.1}, "there is no setting 'margins': did you mean margin?"),
-        ("06.1", {"picture": 99_999}, "there is no picture 99999, only 0 to 499"),
+        ("06.3", {"picture": 0, "margins": 0.1}, "there is no setting 'margins': did you mean margin?"),
+        ("06.3", {"picture": 99_999}, "there is no picture 99999, only 0 to 499"),
         ("07.2", (0, "unicorn"), "“unicorn” means nothing visible in “"),
         ("10.1", ITS_CAPTION, f"exactly one word should change, not 0 words; the caption is “{ITS_CAPTION}”"),
         ("10.1", ITS_CAPTION.replace("apple", "fruit"), "fruit.” is true of picture 7: that would be a false negative"),
