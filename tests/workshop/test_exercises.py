@@ -119,7 +119,7 @@ ITS_CAPTION = "A brown monkey is holding a yellow apple."  # of picture 7, in wh
 @pytest.mark.parametrize(
     ("name", "answer", "wrong"),
     [
-        ("06.1", {"prior": 0.01}, "the settings should say which picture, besides prior, threshold, sharpness, margin"),
+        ("06.3", {"prior": 0.01}, "the settings should say which picture, besides prior, threshold, sharpness, margin"),
         ("06.3", {"picture": 0, "margins": 0.1}, "there is no setting 'margins': did you mean margin?"),
         ("06.3", {"picture": 99_999}, "there is no picture 99999, only 0 to 499"),
         ("07.2", (0, "unicorn"), "“unicorn” means nothing visible in “"),
