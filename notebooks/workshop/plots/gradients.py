@@ -69,7 +69,7 @@ def draw_gradients(
     figure = make_subplots(
         lines, columns, subplot_titles=titles, horizontal_spacing=0.07, vertical_spacing=0.24 / lines
     )
-    places = [str(number + 1) for number in range(len(scores))]
+    places = list(range(1, len(scores) + 1))
     for index, (name, values) in enumerate(panels.items()):
         place = {"row": index // columns + 1, "col": index % columns + 1}
         look = {"colorscale": ((0.0, PAPER), (1.0, MUTED)), "zmin": 0, "zmax": 150}
@@ -80,11 +80,12 @@ def draw_gradients(
         hover = f"{label(name)}: picture %{{y}}, caption %{{x}}: %{{z:.1f}}<extra></extra>"
         figure.add_heatmap(**cells, **look, showscale=False, xgap=1, ygap=1, hovertemplate=hover, **place)
         for row, column in true.nonzero().tolist() if true is not None else ():
-            corners = {"x0": column - 0.47, "x1": column + 0.47, "y0": row - 0.47, "y1": row + 0.47}
+            corners = {"x0": column + 0.53, "x1": column + 1.47, "y0": row + 0.53, "y1": row + 1.47}
             figure.add_shape(type="rect", **corners, line={"color": INK, "width": 2.5, "dash": "dot"}, **place)
-    figure.update_yaxes(autorange="reversed", title="picture", title_standoff=2)
-    figure.update_xaxes(title="caption", title_standoff=2, showline=False, ticks="")
-    subtitle = "share of all pushing, in percent; blue cells are pulled up, red cells pushed down"
+    ends = [0.5, len(scores) + 0.5]
+    figure.update_yaxes(range=ends[::-1], dtick=1, showgrid=False, title="picture", title_standoff=2)
+    figure.update_xaxes(range=ends, dtick=1, title="caption", title_standoff=2, showline=False, ticks="")
+    subtitle = "percent of all pushing; red is pushed down, blue is pulled up"
     if true is not None:
         subtitle += "; dotted: true, not annotated"
     figure = styled(figure, "Where a loss looks", subtitle, height=60 + 270 * lines, legend=False)
