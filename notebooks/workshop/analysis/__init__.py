@@ -20,6 +20,7 @@ _NAMES = {  # module -> its public names, imported when first used
     "synthesis": ("Curve MemorySweep hardness memory_sweep shares_by_temperature true_prototypes "),
     "word_accuracy": ("WordStudy WordTruth on_next_picture picture_worth word_study word_truth "),
     "words": ("Algorithm1 ExplainedSentence WordExample algorithm_1 corrections explain_words word_example "),
+    "wrong_word": ("gains_without gradients_against word_doubts wrong_word_found "),
     "wrong_picture": ("BothPictures draw_both_pictures replaced_phrases sentences_told wrong_pictures "),
 }
 __getattr__, __dir__, __all__ = lazy.attach(

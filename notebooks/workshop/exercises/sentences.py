@@ -1,4 +1,4 @@
-"""Exercises about sentences and what is true: notebooks 00 to 03 and 10.
+"""Exercises about sentences and what is true: notebooks 00 to 03.
 
 A function an exercise: its annotation is the type of an answer, its docstring the hint; it returns what was found, or
 raises `Wrong`. The questions stand in the notebooks, the solutions in `notebooks/solutions.md`.
@@ -6,16 +6,13 @@ raises `Wrong`. The questions stand in the notebooks, the solutions in `notebook
 
 from typing import Any
 
-import torch
 from jaxtyping import Int8
 from torch import Tensor
 
-from itmlab.metrics.statistics import share
 from itmlab.synthesis.negative import Generate
 from itmlab.text.graph import SceneGraph, Span, tokenise
 from itmlab.text.masking import PhraseMasking, WordMasking, phrases
 
-from ..analysis.accuracies import WordAccuracy
 from .judging import Wrong, exercise, near, run, scenes, truth, within
 
 
@@ -220,52 +217,3 @@ def a_false_negative_that_passes(answer: str) -> str:
     if not entailed:
         raise Wrong(f"“{answer}” is {'undecided' if entailed is None else 'truly false'}: no false negative")
     return f"true of the picture, and no caption says “{new}”, so the paper's filter lets it through"
-
-
-# 10 Which word is wrong?
-
-
-def flagged(sentence: str) -> bool:
-    """Whether `tags_dc` says of the word that was changed that it does not fit the picture."""
-    from ..analysis.words import explain_words
-
-    place, new = one_word_changed(its_caption(), sentence)
-    words = explain_words(run("tags_dc"), scenes(regions=True).regions[PICTURE], [sentence])[0].words
-    matches = [word for word in words if word.text.lower() == new]
-    before = [token.lower() for token in tokenise(sentence)][:place].count(new)
-    if before >= len(matches):
-        raise Wrong(f"the model does not read “{new}” as a word of its own; take a plainer one")
-    return matches[before].mismatch > 0.5
-
-
-@exercise("10.1")
-def a_wrong_word_unseen(answer: str) -> str:
-    """Relations are seldom found: change a verb or a preposition rather than a noun."""
-    is_flagged = flagged(answer)
-    must_be_false(PICTURE, answer)
-    if is_flagged:
-        raise Wrong("false, and tags_dc flags the word that is wrong")
-    return "false of the picture, and tags_dc does not see which word is wrong"
-
-
-@exercise("10.2")
-def a_right_word_flagged(answer: str) -> str:
-    """Another word for the same, or a wider one: nouns are flagged most often."""
-    is_flagged, entailed = flagged(answer), scenes().world.entails(PICTURE, answer)
-    if not entailed:
-        raise Wrong(f"“{answer}” is {'undecided' if entailed is None else 'false'}, so an objection would be fair")
-    if not is_flagged:
-        raise Wrong("true, and tags_dc does not object")
-    return "true of the picture, and yet tags_dc objects to the new word"
-
-
-@exercise("10.3")
-def balanced_by_hand(answer: tuple[float, float]) -> str:
-    """Right are the 3 that were found and the 8 that were left alone, of 20. Balanced is the mean of 3 of 4 and 8 of
-    16.
-    """
-    right = torch.tensor([True] * 3 + [False] + [True] * 8 + [False] * 8)
-    accuracy = WordAccuracy(share(right), share(right[:4]), share(right[4:]))
-    near(answer[0], accuracy.all.percent, 0.2, "the accuracy in percent")
-    near(answer[1], accuracy.balanced, 0.2, "the balanced accuracy in percent")
-    return "less than the 80 % of never objecting, and yet better than its 50 % balanced"
