@@ -23,6 +23,32 @@ MASK = 4  # the number of [MASK] in the judge's inputs
 
 
 @exercise("10.1")
+def a_correction(answer: Callable) -> str:
+    """Only pieces that do not fit change; all others stay as they are.
+
+    The head H_WoC gives each place a logit for every piece of the vocabulary; the largest one is what it would write.
+
+    torch.where(mismatch >= above, logits.argmax(dim=-1), ids).
+    """
+    random = Generator().manual_seed(0)
+    inputs = [
+        (
+            torch.randint(0, 20, (3, 6), generator=random),
+            torch.rand(3, 6, generator=random),
+            torch.randn(3, 6, 20, generator=random),
+            above,
+        )
+        for above in (0.0, 0.5, 0.9)
+    ]
+
+    def corrected(ids: Tensor, mismatch: Tensor, logits: Tensor, above: float) -> Tensor:
+        return torch.where(mismatch >= above, logits.argmax(dim=-1), ids)
+
+    agrees(answer, corrected, inputs, tolerance=0)
+    return "that is Eq. 9; the paper rewrites every word, which is above=0"
+
+
+@exercise("10.2")
 def score_without_each_word(answer: Callable) -> str:
     """What would the model say if it could not read this one word?
 
@@ -48,32 +74,6 @@ def score_without_each_word(answer: Callable) -> str:
 
     agrees(answer, gains, inputs(), tolerance=1e-5)
     return "it needs no head: any model with a score can be asked this way"
-
-
-@exercise("10.2")
-def a_correction(answer: Callable) -> str:
-    """Only pieces that do not fit change; all others stay as they are.
-
-    The head H_WoC gives each place a logit for every piece of the vocabulary; the largest one is what it would write.
-
-    torch.where(mismatch >= above, logits.argmax(dim=-1), ids).
-    """
-    random = Generator().manual_seed(0)
-    inputs = [
-        (
-            torch.randint(0, 20, (3, 6), generator=random),
-            torch.rand(3, 6, generator=random),
-            torch.randn(3, 6, 20, generator=random),
-            above,
-        )
-        for above in (0.0, 0.5, 0.9)
-    ]
-
-    def corrected(ids: Tensor, mismatch: Tensor, logits: Tensor, above: float) -> Tensor:
-        return torch.where(mismatch >= above, logits.argmax(dim=-1), ids)
-
-    agrees(answer, corrected, inputs, tolerance=0)
-    return "that is Eq. 9; the paper rewrites every word, which is above=0"
 
 
 def flagged(sentence: str) -> bool:
