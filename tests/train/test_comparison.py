@@ -258,7 +258,8 @@ def test_power_follows_from_the_deviations_over_seeds_and_over_images():
     needed = comparison.power(4.0, "t2i R@5")
     expected = [seeds_needed(float(np.std(paired, ddof=1)), 4.0, fixed=of_images * near) for near in (0.9, 1.1)]
     assert expected[0] <= needed["better"] <= expected[1] and set(needed) == {"better", "same"}
-    assert comparison.power(2.8 * of_images * 0.8, "t2i R@5")["better"] == math.inf
+    never = comparison.power(2.8 * of_images * 0.8, "t2i R@5")
+    assert never["better"] == math.inf and f"better: no number of seeds: {len(of_image)} test images" in repr(never)
     refused("one seed", invented(seeds=1).power, 1.0)
 
 

@@ -11,6 +11,7 @@ _NAMES = {  # module -> its public names, imported when first used
     "human": ("correlation_rows human_correlation "),
     "kernel_memory": ("Attribution ReadOut SynthesisBatch attribution read_out synthesis_batch "),
     "lines": ("Calibration densities roc_curves sweep_curves true_images "),
+    "noise": ("with_noise "),
     "negatives": (
         "DifficultyHistory GENERATORS SyntheticNegatives difficulty_gap difficulty_history synthetic_negatives "
     ),

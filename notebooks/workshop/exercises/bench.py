@@ -128,19 +128,6 @@ def balanced_accuracy(answer: Callable) -> str:
 
 
 @exercise("11.1")
-def growing_margin(answer: Callable) -> str:
-    """At the first step it is nearly zero, at the last it is the whole margin.
-
-    The share of training that is done after this step is (step + 1) / total_steps.
-
-    lambda margin, step, total_steps: margin * (step + 1) / total_steps.
-    """
-    inputs = [(0.3, step, 40) for step in (0, 7, 39)]
-    agrees(answer, lambda margin, step, total: torch.tensor(margin * (step + 1) / total), inputs, tolerance=1e-6)
-    return "a loss that names `context` gets step and total_steps from it"
-
-
-@exercise("11.2")
 def among_the_hardest(answer: Callable) -> str:
     """Any of the ten hardest negatives will do, but each with the same chance, and never a positive.
 
@@ -173,6 +160,19 @@ def among_the_hardest(answer: Callable) -> str:
         raise Wrong(f"only ranks {sorted(seen)} are ever drawn, expected all of 0 to 9")
     own_class = "a Sampler" if isinstance(answer, Sampler) else "a function; as a Sampler it goes into a recipe"
     return f"all ten ranks are drawn, and equally from equal generators ({own_class})"
+
+
+@exercise("11.2")
+def growing_margin(answer: Callable) -> str:
+    """At the first step it is nearly zero, at the last it is the whole margin.
+
+    The share of training that is done after this step is (step + 1) / total_steps.
+
+    lambda margin, step, total_steps: margin * (step + 1) / total_steps.
+    """
+    inputs = [(0.3, step, 40) for step in (0, 7, 39)]
+    agrees(answer, lambda margin, step, total: torch.tensor(margin * (step + 1) / total), inputs, tolerance=1e-6)
+    return "a loss that names `context` gets step and total_steps from it"
 
 
 INTERVALS = ((2.0, 0.4, 3.5), (-0.4, -1.6, 0.7), (-2.1, -3.0, -1.1), (0.4, -0.4, 1.1))  # the last is "within 3 of 0"
