@@ -83,13 +83,13 @@ def test_the_table_of_all_notebooks() -> None:
 
 
 def test_it_is_short(name) -> None:
-    found = counts(name)
-    assert {key: found[key] for key, limit in LIMITS.items() if found[key] > limit} == {}
+    counted = counts(name)
+    assert {key: counted[key] for key, limit in LIMITS.items() if counted[key] > limit} == {}
 
 
 def test_every_third_cell_belongs_to_the_student(name) -> None:
-    found = counts(name)
-    assert 3 * found["student's"] >= found["cells"]
+    counted = counts(name)
+    assert 3 * counted["student's"] >= counted["cells"]
 
 
 def test_it_computes_what_it_shows(name) -> None:
@@ -120,7 +120,7 @@ def test_prose_stands_above_each_code_cell(name) -> None:
     content = json.loads((HOME / f"{name}.ipynb").read_text(encoding="utf-8"))
     kinds = [cell["cell_type"] for cell in content["cells"]]
     assert all("code" not in pair or pair[0] == "markdown" or pair[1] == "markdown" for pair in pairwise(kinds))
-    assert content["metadata"]["kernelspec"]["name"] == "python3"  # so that nobody is asked for a kernel
+    assert content["metadata"]["kernelspec"]["name"] == "python3"  # no question for a kernel
 
 
 def test_exercises_stand_in_place_with_three_hints(name) -> None:
@@ -156,7 +156,7 @@ def test_outputs_belong_to_the_code_and_numbers_of_the_prose_to_the_outputs(name
         assert all(not cell.get("outputs") for cell in content["cells"])
         pytest.skip("its outputs are not committed")
     assert outputs_belong(HOME / f"{name}.ipynb") and (HOME / f"{name}.ipynb").stat().st_size <= LARGEST
-    shown = json.dumps([cell["outputs"] for cell in content["cells"] if cell["cell_type"] == "code"])
-    known = shown + "\n".join(cells(name, "code"))
+    outputs = json.dumps([cell["outputs"] for cell in content["cells"] if cell["cell_type"] == "code"])
+    printed = outputs + "\n".join(cells(name, "code"))
     measured = re.findall(r"\d+(?:\.\d+)? %|\d+\.\d+", prose(name))
-    assert [number for number in measured if number.removesuffix(" %") not in known] == []
+    assert [number for number in measured if number.removesuffix(" %") not in printed] == []

@@ -94,11 +94,11 @@ def wrong_word_found(run: Any, data: CaptionSet, negatives: Sequence[Negative]) 
     right = word_doubts(run, data, images.tolist(), sentences)
     wrong = word_doubts(run, data, ((images + 1) % len(data)).tolist(), sentences)
 
-    def found(doubts: Float[Tensor, "sentence piece"]) -> Share:
+    def accuracy(doubts: Float[Tensor, "sentence piece"]) -> Share:
         most = doubts.argmax(dim=1, keepdim=True)
         return share(study.replaced.gather(1, most).squeeze(1), images)
 
     chance = torch.rand(study.counted.shape, generator=torch.Generator().manual_seed(0))
-    at_random = found(chance.masked_fill(~study.counted, -torch.inf))
-    both = {name: BothPictures(found(right[name]), found(wrong[name])) for name in MEANS}
+    at_random = accuracy(chance.masked_fill(~study.counted, -torch.inf))
+    both = {name: BothPictures(accuracy(right[name]), accuracy(wrong[name])) for name in MEANS}
     return both | {"a word at random": BothPictures(at_random, at_random)}

@@ -136,7 +136,7 @@ def among_the_hardest(answer: Callable) -> str:
     Call `best(scores, usable(scores, positives), rank)` for rank 0 to 9: an anchor with fewer gets its last again. Set
     the weight of these columns to 1 (of -1 to nothing), and return draw(weights, generator=generator).
     """
-    random, seen = Generator().manual_seed(0), set()
+    random, drawn_ranks = Generator().manual_seed(0), set()
     for number in range(40):
         scores = torch.rand(6, 14, generator=random)
         positives = torch.eye(6, 14, dtype=torch.bool)
@@ -155,11 +155,11 @@ def among_the_hardest(answer: Callable) -> str:
             elif choice < 0 or positives[anchor, choice] or ranks[anchor, choice] >= 10:
                 raise Wrong(f"anchor {anchor} gets candidate {choice}, which is not among its ten hardest negatives")
             else:
-                seen.add(int(ranks[anchor, choice]))
-    if len(seen) < 10:
-        raise Wrong(f"only ranks {sorted(seen)} are ever drawn, expected all of 0 to 9")
-    own_class = "a Sampler" if isinstance(answer, Sampler) else "a function; as a Sampler it goes into a recipe"
-    return f"all ten ranks are drawn, and equally from equal generators ({own_class})"
+                drawn_ranks.add(int(ranks[anchor, choice]))
+    if len(drawn_ranks) < 10:
+        raise Wrong(f"only ranks {sorted(drawn_ranks)} are ever drawn, expected all of 0 to 9")
+    kind = "a Sampler" if isinstance(answer, Sampler) else "a function; as a Sampler it goes into a recipe"
+    return f"all ten ranks are drawn, and equally from equal generators ({kind})"
 
 
 @exercise("11.2")
@@ -236,10 +236,10 @@ def what_a_margin_leaves(answer: Callable) -> str:
     random = Generator().manual_seed(0)
     inputs = [(torch.rand(8, generator=random), 0.2 + 0.1 * number, 0.05 * number) for number in range(1, 5)]
 
-    def kept(scores: Tensor, positive: float, margin: float) -> Tensor:
+    def allowed(scores: Tensor, positive: float, margin: float) -> Tensor:
         return scores <= positive - margin * abs(positive)
 
-    agrees(answer, kept, inputs, tolerance=0)
+    agrees(answer, allowed, inputs, tolerance=0)
     return "what scores nearly as the positive is left out, whether it is false or true"
 
 
