@@ -1,6 +1,7 @@
 """The notebooks' exercises, judged by the world, the models that ship and the package's own functions."""
 
-from . import judging, scores, sentences
+from . import judging, maps, scores, sentences
 from .judging import Verdict, check
+from .sentences import ten_pairs
 
-__all__ = ["Verdict", "check", "judging", "scores", "sentences"]
+__all__ = ["Verdict", "check", "judging", "maps", "scores", "sentences", "ten_pairs"]
