@@ -1,12 +1,14 @@
-"""What judges an answer: the exercises by their numbers, what is wrong with an answer, the hint at the second try."""
+"""Judging answers: the exercises by number, what is wrong with an answer, and three levels of hints."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from inspect import getdoc
 from typing import Any, get_type_hints
 
+import torch
 from jaxtyping import Float, Int8
 from torch import Tensor
 
@@ -42,13 +44,16 @@ _wrong_tries: Counter[str] = Counter()
 
 
 def check(number: str, answer: Any = None) -> Verdict:
-    """Judge an answer to an exercise, "02.1" being the first of notebook 02; the second wrong try brings a hint.
+    """Judge an answer to an exercise; "02.1" is the first exercise of notebook 02.
 
-    Nothing is looked up: the world, the models that ship and the package's functions are asked each time. An unknown
-    exercise is an ItmlabError.
+    The world, the shipped models and the package's functions judge each answer; no answer is stored. Each wrong try
+    shows the next of three hints: a nudge, the method, almost the answer.
 
-    >>> check("08.2")
-    … 08.2: no answer yet, expected a number
+    Raises:
+        ItmlabError: there is no such exercise.
+
+    >>> check("02.2")
+    … 02.2: no answer yet, expected a number
     """
     if number not in EXERCISES:
         raise ItmlabError(f"no exercise {number!r}", remedy=did_you_mean(number.zfill(4), EXERCISES))
@@ -58,30 +63,41 @@ def check(number: str, answer: Any = None) -> Verdict:
         return Verdict(number, None, f"no answer yet, expected {in_words(wanted)}")
     try:
         answer = typed_as(wanted, _plain(answer))
-    except Wrong as wrong:  # of another kind: no try yet
+    except Wrong as wrong:  # an answer of another type does not count as a try
         return Verdict(number, False, str(wrong))
     try:
         return Verdict(number, True, judge(answer))
     except Wrong as wrong:
-        says = str(wrong)
-    except ItmlabError as error:  # of a function that the answer was given to: a number out of range, no such word
-        says = error.what
+        message = str(wrong)
+    except ItmlabError as error:  # raised by a function of the package, for example for a number out of range
+        message = error.what
     _wrong_tries[number] += 1
-    hint = f"\n  Hint: {' '.join((judge.__doc__ or '').split())}" if _wrong_tries[number] > 1 else ""
-    return Verdict(number, False, says + hint)
+    return Verdict(number, False, message + next_hint(number))
+
+
+def next_hint(number: str) -> str:
+    """The hint for this wrong try, as a line of its own; the last hint is repeated."""
+    hints = hints_of(EXERCISES[number])
+    level = min(_wrong_tries[number], len(hints))
+    return f"\n  Hint {level} of {len(hints)}: {hints[level - 1]}" if hints else ""
+
+
+def hints_of(judge: Callable[[Any], str]) -> list[str]:
+    """The hints of an exercise: the paragraphs of its judge's docstring."""
+    return [" ".join(paragraph.split()) for paragraph in (getdoc(judge) or "").split("\n\n") if paragraph]
 
 
 def exercise(number: str) -> Callable[[Callable[[Any], str]], Callable[[Any], str]]:
-    """The function below judges answers to this exercise."""
+    """Register the decorated function as the judge of this exercise."""
     return lambda judge: EXERCISES.setdefault(number, judge)
 
 
 WORDS = {str: "a sentence in quotation marks", int: "a whole number", float: "a number", Recipe: "a recipe"}
-WORDS |= {Generate: "a function", dict: "a dictionary of settings"}
+WORDS |= {Generate: "a function", Callable: "a function", dict: "a dictionary of settings"}
 
 
 def in_words(wanted: Any) -> str:
-    """The type of an answer, as the reader is asked for it."""
+    """Describe the type of an answer in words."""
     parts = getattr(wanted, "__args__", ())
     if wanted in WORDS:
         return WORDS[wanted]
@@ -91,8 +107,13 @@ def in_words(wanted: Any) -> str:
 
 
 def typed_as(wanted: Any, answer: Any) -> Any:
-    """The answer if it is of this type, else what is wanted."""
-    predicates = {Generate: callable, dict: lambda it: isinstance(it, dict), Recipe: lambda it: isinstance(it, Recipe)}
+    """Return the answer if it has the wanted type.
+
+    Raises:
+        Wrong: it has another type.
+    """
+    predicates = {dict: lambda it: isinstance(it, dict), Recipe: lambda it: isinstance(it, Recipe)}
+    predicates |= {Generate: callable, Callable: callable}
     with suppress(ItmlabError):
         if wanted not in predicates:
             return typed(wanted, answer, "answer")
@@ -108,7 +129,7 @@ def _plain(answer: Any) -> Any:
     return answer.tolist() if hasattr(answer, "tolist") else answer
 
 
-# What most of them ask.
+# What many judges use.
 
 
 @cache
@@ -138,3 +159,27 @@ def within(number: int, of: Sequence[Any], kind: str) -> int:
 def near(answer: float, right: float, tolerance: float, quantity: str) -> None:
     if abs(answer - right) > tolerance:
         raise Wrong(f"{quantity} is too {'large' if answer > right else 'small'} with {answer:g}")
+
+
+def agrees(
+    answer: Callable[..., Any], expected: Callable[..., Tensor], inputs: Iterable[tuple[Any, ...]], tolerance: float
+) -> None:
+    """Compare a student's function with the package's on several inputs.
+
+    Raises:
+        Wrong: the function fails, or returns another shape or other values.
+    """
+    for number, arguments in enumerate(inputs, start=1):
+        wanted = expected(*arguments)
+        copies = [argument.clone() if isinstance(argument, Tensor) else argument for argument in arguments]
+        try:
+            result = torch.as_tensor(answer(*copies)).detach().to(wanted)
+        except Exception as error:
+            raise Wrong(f"it fails with {type(error).__name__}: {' '.join(str(error).split())[:200]}") from None
+        if result.shape != wanted.shape:
+            raise Wrong(f"it returns the shape {tuple(result.shape)}, expected {tuple(wanted.shape)}")
+        different = ~torch.isclose(result, wanted, rtol=tolerance, atol=tolerance)
+        if different.any():
+            place = tuple(different.nonzero()[0].tolist())
+            values = f"{float(result[place]):.4g}, expected {float(wanted[place]):.4g}"
+            raise Wrong(f"test input {number}: at {list(place)} it returns {values}")
