@@ -10,7 +10,7 @@ from itmlab.models.encoded import evaluating
 from itmlab.samplers import Hardest
 from itmlab.train.scores import Embeddings, embed
 
-from .judging import Wrong, agrees, exercise, run, scenes, within
+from .judging import Wrong, agrees, exercise, near, run, scenes, truth, within
 
 # 05 Where features lie, and how hard negatives are.
 
@@ -82,6 +82,27 @@ def a_margin(answer: float) -> str:
 
 
 @exercise("05.4")
+def a_difficult_false_negative(answer: tuple[int, int]) -> str:
+    """Look for large scores among the pairs that are true but not annotated.
+
+    Compare each score with the largest score of the picture's own captions. Then keep what is true and not annotated.
+
+    `best = scores.masked_fill(~positives, -1).amax(dim=1)`, then
+    `((scores > best[:, None]) & truth & ~positives).nonzero()`.
+    """
+    data, similarity = scenes(), features().images @ features().captions.T
+    picture, caption = within(answer[0], data, "picture"), within(answer[1], data.captions, "caption")
+    words, own = data.captions[caption], similarity[picture][data.positives[picture]].max()
+    if data.positives[picture, caption]:
+        raise Wrong(f"“{words}” was written for picture {picture}")
+    if truth()[picture, caption] != 1:
+        raise Wrong(f"“{words}” is not true of picture {picture}")
+    if similarity[picture, caption] <= own:
+        raise Wrong(f"a caption of picture {picture} scores higher: {own:.3f}, yours {similarity[picture, caption]:.3f}")
+    return f"“{words}” has a difficulty of {similarity[picture, caption] - own:+.3f}, and it is true"
+
+
+@exercise("05.5")
 def a_caption_between_pictures(answer: int) -> str:
     """A vague caption is true of many pictures, so some of these are likely in its batch.
 
@@ -131,6 +152,24 @@ def accuracy_of_pointing(answer: Callable) -> str:
     return "equal to the package's pointing accuracy"
 
 
+@exercise("07.2")
+def the_middle(answer: float) -> str:
+    """A word hits if its mask is true at one fixed place. You need the masks, but no map.
+
+    Collect `analysis.word_masks(model, data, int(data.captions_of_image[i][0]))` for i from 0 to 99. Leave out `None`.
+
+    The mean of `bool(mask[48, 48])` over all these masks.
+    """
+    from ..analysis.attention import word_masks
+
+    data = scenes()
+    firsts = [int(captions[0]) for captions in data.captions_of_image[:100]]
+    masks = [mask for caption in firsts for mask in word_masks(run("fne"), data, caption) if mask is not None]
+    right = sum(bool(mask[48, 48]) for mask in masks) / len(masks)
+    near(answer, right, 0.005, "the share")
+    return f"{right:.1%} of {len(masks)} words: the encoders without alignment hardly point better"
+
+
 def pointing_of(answer: tuple[int, str], measure: str) -> bool:
     """Return whether the map of a word of a caption has its peak inside what the word means."""
     from ..analysis.attention import caption_maps, enlarge
@@ -144,7 +183,7 @@ def pointing_of(answer: tuple[int, str], measure: str) -> bool:
     raise Wrong(f"“{answer[1]}” means nothing visible in “{data.captions[caption]}”; these do: {visible}")
 
 
-@exercise("07.2")
+@exercise("07.3")
 def a_miss(answer: tuple[int, str]) -> str:
     """More than half of the words miss, so a few tries are enough. Small things are missed most often.
 
@@ -157,7 +196,7 @@ def a_miss(answer: tuple[int, str]) -> str:
     return f"the peak of “{answer[1]}” lies elsewhere"
 
 
-@exercise("07.3")
+@exercise("07.4")
 def drops_by_word(answer: Callable) -> str:
     """How would the score change without one word? You need the sentence once as it is, and once without each word.
 
@@ -175,7 +214,7 @@ def drops_by_word(answer: Callable) -> str:
     return "equal to the package's drops of the score"
 
 
-@exercise("07.4")
+@exercise("07.5")
 def two_that_disagree(answer: tuple[int, str]) -> str:
     """Choose “gradient” as the map in the explorer below. Which words change?
 

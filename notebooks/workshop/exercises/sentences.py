@@ -168,21 +168,6 @@ def you_against_the_world(answer: tuple[int, ...]) -> str:
 
 
 @exercise("01.1")
-def a_vague_caption(answer: int) -> str:
-    """Which captions leave most out? Those are true of many pictures.
-
-    `world.truth()` has a row per picture and a column per caption. Count the ones in each column.
-
-    `(world.truth() == 1).sum(dim=0)` counts them; take the number of a column whose count is three or more.
-    """
-    caption = within(answer, scenes().captions, "caption")
-    count, words = int((truth()[:, caption] == 1).sum()), scenes().captions[caption]
-    if count < 3:
-        raise Wrong(f"“{words}” is true of {count} {'picture' if count == 1 else 'pictures'} only")
-    return f"“{words}” is true of {count} pictures"
-
-
-@exercise("01.2")
 def entailment(answer: tuple[str, str]) -> str:
     """Begin with a sentence about common things. Then say less.
 
@@ -200,6 +185,21 @@ def entailment(answer: tuple[str, str]) -> str:
     if int(less.sum()) < int(more.sum()) + 5:
         raise Wrong(f"they are true of {int(more.sum())} and {int(less.sum())} pictures: the second says as much")
     return f"true of {int(more.sum())} and of {int(less.sum())} pictures, the first among the second"
+
+
+@exercise("01.2")
+def a_vague_caption(answer: int) -> str:
+    """Which captions leave most out? Those are true of many pictures.
+
+    `world.truth()` has a row per picture and a column per caption. Count the ones in each column.
+
+    `(world.truth() == 1).sum(dim=0)` counts them; take the number of a column whose count is three or more.
+    """
+    caption = within(answer, scenes().captions, "caption")
+    count, words = int((truth()[:, caption] == 1).sum()), scenes().captions[caption]
+    if count < 3:
+        raise Wrong(f"“{words}” is true of {count} {'picture' if count == 1 else 'pictures'} only")
+    return f"“{words}” is true of {count} pictures"
 
 
 @exercise("01.3")

@@ -195,7 +195,7 @@ def _point(event: Mapping[str, Any]) -> Point | None:
 
 def _maps(maps: Mapping[str, Embedded], data: CaptionSet, picture: int, most: int) -> go.Figure:
     figure = draw_projection(
-        {name: {"pictures": model.images, "captions": model.captions} for name, model in maps.items()},
+        {name: model.places() for name, model in maps.items()},
         ids={"pictures": data.image_ids, "captions": data.caption_ids},
         picked={"pictures": [picture], "captions": data.captions_of_image[picture].tolist()},
         title="The common space",
