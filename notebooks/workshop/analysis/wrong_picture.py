@@ -152,7 +152,7 @@ def sentences_told(
 def draw_both_pictures(
     accuracies: Mapping[str, Mapping[str, BothPictures]],
     *,
-    title: str = "",
+    title: str = "Told from the picture, told from words",
     subtitle: str = "",
     printed: Mapping[str, Mapping[str, float]] | None = None,
 ) -> go.Figure:

@@ -98,7 +98,9 @@ def a_difficult_false_negative(answer: tuple[int, int]) -> str:
     if truth()[picture, caption] != 1:
         raise Wrong(f"“{words}” is not true of picture {picture}")
     if similarity[picture, caption] <= own:
-        raise Wrong(f"a caption of picture {picture} scores higher: {own:.3f}, yours {similarity[picture, caption]:.3f}")
+        raise Wrong(
+            f"a caption of picture {picture} scores higher: {own:.3f}, yours {similarity[picture, caption]:.3f}"
+        )
     return f"“{words}” has a difficulty of {similarity[picture, caption] - own:+.3f}, and it is true"
 
 

@@ -427,11 +427,11 @@ def a_false_negative_that_passes(answer: str) -> str:
 def a_generator(answer: Generate) -> str:
     """Two tables are enough: one of colours, one of things. Make one negative per word of the caption that is in them.
 
-    Replace a word only by another one of its kind that is surely false: a colour by a distant colour, a thing by a thing
-    that none of the picture's captions mentions. If most sentences are false but too easy, add small changes.
+    Replace a word only by another one of its kind that is surely false: a colour or a thing that none of the picture's
+    five captions mentions.
 
-    For each word that a table holds, take the first entry that occurs in none of `image_captions`. Sentences with two
-    changed colours, or with a changed thing that is worn or held, are hard and still false.
+    For each word of the caption that a table holds, take the first entry of that table that occurs in none of
+    `image_captions`, and make a `Negative(caption.replace(old, new))` of it.
     """
     from ..analysis.negatives import synthetic_negatives
 
