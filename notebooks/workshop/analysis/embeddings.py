@@ -7,7 +7,7 @@ maps of whole models, and of one batch as an anchor sees it (ITContrast, Fig. 2)
 import hashlib
 import json
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -212,13 +212,6 @@ def features_apart(run: Any) -> nn.Module:
 def untrained(run: Any) -> nn.Module:
     """Return the model that a Run of a dual encoder started from: its configuration, tokeniser and seed."""
     return build_model(run.recipe.model, features_apart(run).tokenizer, seed=run.recipe.seed).eval()
-
-
-def batch_scores(model: nn.Module, data: CaptionSet, images: Sequence[int]) -> Float[Tensor, "image image"]:
-    """Return the cosines of images with their first captions, with gradients; positives are on the diagonal."""
-    captions = [data.captions[int(data.captions_of_image[image][0])] for image in images]
-    pictures = model.encode_images(model.prepare_images([data.images[image] for image in images]))
-    return pictures.pooled @ model.encode_captions(model.prepare_captions(captions)).pooled.T
 
 
 # A batch as one anchor sees it: its positives, the few hard negatives, the many easy ones, and synthesised ones.

@@ -46,6 +46,22 @@ def neighbours_on_a_map(answer: Callable) -> str:
 
 
 @exercise("05.2")
+def pictures_beside_captions(answer: float) -> str:
+    """Put both kinds of features into one matrix. Then ask of each caption which row is nearest.
+
+    `both = torch.cat([features.images, features.captions])`, and its inner products are `both @ both.T`. No point is
+    its own nearest point, so fill the diagonal with −2.
+
+    `nearest = (both @ both.T).fill_diagonal_(-2).argmax(dim=1)`; the answer is the mean of `nearest[500:] < 500`.
+    """
+    both = torch.cat(list(features()))
+    nearest = (both @ both.T).fill_diagonal_(-2).argmax(dim=1)
+    right = float((nearest[len(scenes()) :] < len(scenes())).float().mean())
+    near(answer, right, 0.005, "the share")
+    return f"{right:.1%}: to a caption, other captions are nearer than any picture"
+
+
+@exercise("05.3")
 def difficulty_of_negatives(answer: Callable) -> str:
     """Per row you need two numbers: the score of the positive and the highest score among all others.
 
@@ -65,7 +81,7 @@ def difficulty_of_negatives(answer: Callable) -> str:
     return "equal to what the package's sampler of hardest negatives chooses"
 
 
-@exercise("05.3")
+@exercise("05.4")
 def a_margin(answer: float) -> str:
     """Does a larger margin make more negatives hard, or fewer?
 
@@ -81,7 +97,7 @@ def a_margin(answer: float) -> str:
     return f"{hard:.1%} of a picture's negatives are hard"
 
 
-@exercise("05.4")
+@exercise("05.5")
 def a_difficult_false_negative(answer: tuple[int, int]) -> str:
     """Look for large scores among the pairs that are true but not annotated.
 
@@ -104,7 +120,7 @@ def a_difficult_false_negative(answer: tuple[int, int]) -> str:
     return f"“{words}” has a difficulty of {similarity[picture, caption] - own:+.3f}, and it is true"
 
 
-@exercise("05.5")
+@exercise("05.6")
 def a_caption_between_pictures(answer: int) -> str:
     """A vague caption is true of many pictures, so some of these are likely in its batch.
 
