@@ -170,8 +170,8 @@ def word_drops(score: Callable[[str], float], caption: str) -> list[tuple[str, f
     >>> word_drops(len, "a dog runs")
     [('a', 2), ('dog', 4), ('runs', 5)]
     """
-    words, whole = caption.split(), score(caption)
-    return [(word, whole - score(" ".join(words[:at] + words[at + 1 :]))) for at, word in enumerate(words)]
+    words, full = caption.split(), score(caption)
+    return [(word, full - score(" ".join(words[:at] + words[at + 1 :]))) for at, word in enumerate(words)]
 
 
 # Does a word's map land on the object that the word means? Measured on drawn scenes, whose masks are known.

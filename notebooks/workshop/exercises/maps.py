@@ -71,9 +71,9 @@ def difficulty_of_negatives(answer: Callable) -> str:
     """
 
     def expected(scores: Tensor, positives: Tensor) -> Tensor:
-        own = scores[positives]
-        chosen = Hardest()(scores, positives, own, generator=torch.Generator())
-        return scores.gather(1, chosen[:, None])[:, 0] - own
+        matches = scores[positives]
+        chosen = Hardest()(scores, positives, matches, generator=torch.Generator())
+        return scores.gather(1, chosen[:, None])[:, 0] - matches
 
     generator = torch.Generator().manual_seed(0)
     inputs = [(2 * torch.rand(n, n, generator=generator) - 1, torch.eye(n).bool()) for n in (2, 5, 32)]
@@ -90,8 +90,8 @@ def a_margin(answer: float) -> str:
     The margin is about twice 0.2.
     """
     positives, similarity = scenes().positives, features().images @ features().captions.T
-    own = (similarity * positives).sum(1) / positives.sum(1)
-    hard = float((((similarity > own[:, None] - answer) & ~positives).sum(1) / (~positives).sum(1)).mean())
+    matches = (similarity * positives).sum(1) / positives.sum(1)
+    hard = float((((similarity > matches[:, None] - answer) & ~positives).sum(1) / (~positives).sum(1)).mean())
     if abs(hard - 0.1) > 0.01:
         raise Wrong(f"with a margin of {answer:g}, {hard:.1%} of a picture's negatives are hard")
     return f"{hard:.1%} of a picture's negatives are hard"
@@ -108,16 +108,16 @@ def a_difficult_false_negative(answer: tuple[int, int]) -> str:
     """
     data, similarity = scenes(), features().images @ features().captions.T
     picture, caption = within(answer[0], data, "picture"), within(answer[1], data.captions, "caption")
-    words, own = data.captions[caption], similarity[picture][data.positives[picture]].max()
+    words, best = data.captions[caption], similarity[picture][data.positives[picture]].max()
     if data.positives[picture, caption]:
         raise Wrong(f"“{words}” was written for picture {picture}")
     if truth()[picture, caption] != 1:
         raise Wrong(f"“{words}” is not true of picture {picture}")
-    if similarity[picture, caption] <= own:
+    if similarity[picture, caption] <= best:
         raise Wrong(
-            f"a caption of picture {picture} scores higher: {own:.3f}, yours {similarity[picture, caption]:.3f}"
+            f"a caption of picture {picture} scores higher: {best:.3f}, yours {similarity[picture, caption]:.3f}"
         )
-    return f"“{words}” has a difficulty of {similarity[picture, caption] - own:+.3f}, and it is true"
+    return f"“{words}” has a difficulty of {similarity[picture, caption] - best:+.3f}, and it is true"
 
 
 @exercise("05.6")
@@ -134,10 +134,10 @@ def a_caption_between_pictures(answer: int) -> str:
     caption = within(answer, scenes().captions, "caption")
     batch = batch_neighbourhood(features(), scenes(), caption, "caption")
     true, hard = int(batch.true.sum()), int((batch.true & batch.hard).sum())
-    found = f"in its batch are {true} true pictures that are not annotated, {hard} of them hard"
+    counts = f"in its batch are {true} true pictures that are not annotated, {hard} of them hard"
     if true < 2 or not hard:
-        raise Wrong(found)
-    return found
+        raise Wrong(counts)
+    return counts
 
 
 # 07 Where does a word land?
@@ -156,8 +156,8 @@ def accuracy_of_pointing(answer: Callable) -> str:
     from ..analysis.attention import enlarge
 
     def expected(maps: Tensor, masks: Tensor) -> Tensor:
-        large = [enlarge(weights.numpy(), *mask.shape) for weights, mask in zip(maps, masks, strict=True)]
-        hits = [bool(mask.flatten()[int(each.argmax())]) for each, mask in zip(large, masks, strict=True)]
+        peaks = [enlarge(weights.numpy(), *mask.shape).argmax() for weights, mask in zip(maps, masks, strict=True)]
+        hits = [mask.flatten()[int(peak)] for peak, mask in zip(peaks, masks, strict=True)]
         return torch.tensor(hits).float().mean()
 
     generator = torch.Generator().manual_seed(0)
@@ -216,7 +216,7 @@ def a_miss(answer: tuple[int, str]) -> str:
 
 @exercise("07.4")
 def drops_by_word(answer: Callable) -> str:
-    """How would the score change without one word? You need the sentence once as it is, and once without each word.
+    """How would the score change without one word? You need the score of the sentence, and its score without each word.
 
     Split the caption into words. For each place i, join all words but the i-th and ask `score` again.
 

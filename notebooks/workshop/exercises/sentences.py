@@ -113,8 +113,8 @@ def recall_at_k(answer: Callable) -> str:
         positives[:, 0] = True
         inputs.append((torch.rand(8, 20, generator=generator), positives, k))
     agrees(answer, lambda *given: torch.tensor(recall(*given)), inputs, tolerance=1e-4)
-    found = answer(scores("fne"), scenes().positives, 1)
-    return f"equal to the package's recall; of the test pictures, fne finds a caption first for {float(found):.1f} %"
+    first = float(answer(scores("fne"), scenes().positives, 1))
+    return f"equal to the package's recall; of the test pictures, fne finds a caption first for {first:.1f} %"
 
 
 @exercise("00.3")
@@ -139,7 +139,7 @@ def a_false_negative(answer: tuple[int, int]) -> str:
 
 @cache
 def ten_pairs() -> list[tuple[int, int]]:
-    """Return ten pairs of a picture and the hardest caption of another one, half of which the world calls true."""
+    """Return ten pairs of a picture and the hardest caption of another one; the world calls five of them true."""
     hardest = scores("fne").masked_fill(scenes().positives, -torch.inf).argmax(dim=1)
     verdicts = truth().gather(1, hardest[:, None])[:, 0]
     order = torch.randperm(len(verdicts), generator=torch.Generator().manual_seed(0))
@@ -377,9 +377,9 @@ def made_by_rule() -> list[tuple[list[Negative], list[str]]]:
     """Return all swaps of some captions, with the captions of their pictures."""
     data, every = scenes(), range(0, 500, 5)
     graphs, texts = [data.world.graphs[at] for at in every], [data.captions[at] for at in every]
-    own = data.captions_of(data.image_of_caption[list(every)].tolist())
-    rows = vse_c(data, filtered=False)(texts, graphs, own, generator=torch.Generator().manual_seed(0))
-    return list(zip(rows, map(list, own), strict=True))
+    captions = data.captions_of(data.image_of_caption[list(every)].tolist())
+    rows = vse_c(data, filtered=False)(texts, graphs, captions, generator=torch.Generator().manual_seed(0))
+    return list(zip(rows, map(list, captions), strict=True))
 
 
 @exercise("03.2")
@@ -395,18 +395,18 @@ def the_filter_of_tags(answer: Callable) -> str:
     before = after = 0
     for negatives, image_captions in made_by_rule():
         expected = [negative.sentence for negative in without_false_negatives(negatives, image_captions)]
-        kept = [negative.sentence for negative in called(answer, negatives, image_captions)]
-        if missing := [sentence for sentence in expected if sentence not in kept]:
+        answered = [negative.sentence for negative in called(answer, negatives, image_captions)]
+        if missing := [sentence for sentence in expected if sentence not in answered]:
             raise Wrong(f"it drops “{missing[0]}”, whose new word is in no caption: {' '.join(image_captions)}")
-        if more := [sentence for sentence in kept if sentence not in expected]:
+        if more := [sentence for sentence in answered if sentence not in expected]:
             raise Wrong(f"it keeps “{more[0]}”, whose new words are all in the captions: {' '.join(image_captions)}")
-        before, after = before + len(negatives), after + len(kept)
+        before, after = before + len(negatives), after + len(answered)
     return f"equal to the package's filter: {after:,} of {before:,} swaps stay"
 
 
 @exercise("03.3")
 def a_false_negative_that_passes(answer: str) -> str:
-    """Which word would be just as true, although nobody wrote it?
+    """Which word would be just as true, although no caption uses it?
 
     Put in a wider word, or another word for the same thing, that none of the picture's five captions uses.
 
@@ -441,7 +441,9 @@ def a_generator(answer: Generate) -> str:
 
     negatives = called(make, answer)
     graphs, covered = scenes().world.graphs, sum(map(bool, negatives.negatives))
-    kinds = Counter(kind for one in negatives.all() for kind in kinds_changed(graphs[one.caption], one.sentence))
+    kinds = Counter(
+        kind for negative in negatives.all() for kind in kinds_changed(graphs[negative.caption], negative.sentence)
+    )
     common = [kind for kind, count in kinds.items() if count >= len(negatives) / 5]
     if covered < 35:
         raise Wrong(f"it makes negatives of {covered} of 50 captions; 35 are asked for")
@@ -459,7 +461,7 @@ def a_generator(answer: Generate) -> str:
 
 @exercise("03.5")
 def without_the_picture(answer: Callable) -> str:
-    """What gives a made sentence away? Read a few: some name things in places where nobody would put them.
+    """What gives a made sentence away? Read a few: some name things in places where they seldom are.
 
     Captions of the training split tell which words stand beside one another. Give a sentence whose pairs of neighbours
     are frequent there a higher score.
@@ -482,7 +484,7 @@ def blind_pairs() -> list[tuple[str, str]]:
 
     data = scenes()
     swapped = synthetic_negatives(data, range(0, 500, 4), "vse_c", keep=1)
-    return [(data.captions[one.caption], one.sentence) for one in swapped.all() if one.truth is False]
+    return [(data.captions[swap.caption], swap.sentence) for swap in swapped.all() if swap.truth is False]
 
 
 # 10 Which word is wrong?
