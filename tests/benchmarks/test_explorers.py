@@ -34,7 +34,7 @@ def notebook_03() -> Explorer:
 
 def notebook_05() -> Explorer:
     data, run = itmlab.load("scenes", split="test"), itmlab.pretrained("triplet")
-    spaces = analysis.embedded({"before training": analysis.untrained(run), "after training": run}, data)
+    spaces = analysis.embedded({"not aligned": itmlab.pretrained("towers"), "aligned": run}, data)
     return explore.explore_embeddings(spaces, data, picture=7)
 
 
