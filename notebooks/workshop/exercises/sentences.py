@@ -308,7 +308,7 @@ def expected_share_of_words(answer: Callable) -> str:
 
     agrees(answer, expected, inputs, tolerance=1e-5)
     five = float(answer(5, 0.3))
-    return f"equal to the package; at p = 0.3, {five:.1%} of five words are hidden, as one word always is"
+    return f"equal to the package; of five words {five:.1%} are hidden at p = 0.3, because at least one always is"
 
 
 @exercise("02.4")
