@@ -3,9 +3,9 @@
 import lazy_loader as lazy
 
 _NAMES = {  # module -> its public names, imported when first used
-    "attention": ("AttentionMap Pointing caption_maps pointing relevance word_maps word_masks "),
+    "attention": ("AttentionMap Pointing caption_maps pointing relevance word_drops word_maps word_masks "),
     "embeddings": (
-        "BatchNeighbourhood Embedded batch_neighbourhood embedded neighbours_kept project project_together untrained "
+        "BatchNeighbourhood Embedded batch_neighbourhood embedded neighbours_kept project project_together "
     ),
     "false_negatives": ("Curves Judgement Study curves judge negatives_taken posterior_quality study "),
     "human": ("correlation_rows human_correlation "),

@@ -12,13 +12,11 @@ import torch
 from itmlab.fields import did_you_mean
 from itmlab.losses import TripletLoss, adaptive_margin
 from itmlab.metrics import Cider, ncs
-from itmlab.models.encoded import evaluating
 from itmlab.samplers import Hardest, Random, SemiHard, Softest, Statistics, posterior
 from itmlab.synthesis import SynHNC
 from itmlab.synthesis.synhnc import associate, squared_distances
 from itmlab.train import recipe
 from itmlab.train.recipes import Recipe
-from itmlab.train.scores import Embeddings, embed
 
 from .judging import Wrong, exercise, near, run, scenes, scores, truth, typed_as, within
 
@@ -76,40 +74,6 @@ def two_hinges(answer: tuple[float, float]) -> str:
     return "and the easiest of the three adds nothing to either"
 
 
-# 05 Where features lie, and how hard negatives are.
-
-
-@exercise("05.1")
-def a_caption_between_pictures(answer: int) -> str:
-    """Take a caption that is true of many pictures (`data.world.truth()`): some of these are likely in its batch."""
-    from ..analysis.embeddings import batch_neighbourhood
-
-    caption = within(answer, scenes().captions, "caption")
-    batch = batch_neighbourhood(_features(), scenes(), caption, "caption")
-    true, hard = int(batch.true.sum()), int((batch.true & batch.hard).sum())
-    if true < 2 or not hard:
-        raise Wrong(f"in its batch are {true} true pictures that are not annotated, {hard} of them hard")
-    return f"in its batch are {true} true pictures that are not annotated, {hard} of them hard"
-
-
-@cache
-def _features() -> Embeddings:
-    with evaluating(run("triplet").model):
-        return embed(run("triplet").model, scenes())
-
-
-@exercise("05.2")
-def a_margin(answer: float) -> str:
-    """The larger the margin, the more negatives are hard. Put a number for 0.2 in the cell above that counts them."""
-    features, positives = _features(), scenes().positives
-    scores_of_pairs = features.images @ features.captions.T
-    above = scores_of_pairs > ((scores_of_pairs * positives).sum(1) / positives.sum(1))[:, None] - answer
-    hard = float(((above & ~positives).sum(1) / (~positives).sum(1)).mean())
-    if abs(hard - 0.1) > 0.01:
-        raise Wrong(f"with a margin of {answer:g}, {hard:.1%} of a picture's negatives are hard")
-    return f"{hard:.1%} of a picture's negatives are hard"
-
-
 # 06 How probable is it that a negative is false?
 
 
@@ -161,39 +125,6 @@ def bayes_by_hand(answer: float) -> str:
     right = float(posterior(torch.tensor([0.5]), Statistics(0.6, 0.1, 0.3, 0.1), prior=0.01)[0])
     near(answer, right, 0.002, "the probability")
     return f"{right:.1%}: nearer to a match, and yet most likely none, as mismatches are a hundred times as many"
-
-
-# 07 Where does a word land?
-
-
-def pointing_of(answer: tuple[int, str], measure: str) -> bool:
-    """Whether the map of a word of a caption has its peak inside what the word means."""
-    from ..analysis.attention import caption_maps, enlarge
-
-    caption, data = within(answer[0], scenes().captions, "caption"), scenes()
-    rows, masks = caption_maps({"fne": run("fne")}, data, caption, measure=measure, named=True)
-    for entry, mask in zip(rows["fne"], masks, strict=True):
-        if entry.word.casefold() == answer[1].casefold():
-            return bool(mask.flat[enlarge(entry.weights, *mask.shape).argmax()])
-    visible = ", ".join(entry.word for entry in rows["fne"]) or "none"
-    raise Wrong(f"“{answer[1]}” means nothing visible in “{data.captions[caption]}”; these do: {visible}")
-
-
-@exercise("07.1")
-def a_miss(answer: tuple[int, str]) -> str:
-    """More than half of the words miss, so try a few, or count by `measured["with FNE"].hit`."""
-    if pointing_of(answer, "similarity"):
-        raise Wrong(f"the peak of “{answer[1]}” lies inside what it means")
-    return f"the peak of “{answer[1]}” lies elsewhere"
-
-
-@exercise("07.2")
-def two_that_disagree(answer: tuple[int, str]) -> str:
-    """Ask `maps.caption_maps(…, measure="gradient", named=True)`; try large things first: grass, a lake, a house."""
-    likeness, hangs_on = (pointing_of(answer, measure) for measure in ("similarity", "gradient"))
-    if likeness == hangs_on:
-        raise Wrong(f"of “{answer[1]}” both {'hit' if likeness else 'miss'}")
-    return f"of “{answer[1]}” the {'similarity' if likeness else 'relevance'} hits, and the other misses"
 
 
 # 08 Hard negatives made in feature space.
