@@ -37,7 +37,7 @@ def test_each_notebook_asks_its_exercises_and_leaves_the_answer_open() -> None:
     for path in NOTEBOOKS:
         sources = ["".join(cell["source"]) for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]]
         asked = [name for source in sources for name in re.findall(r'check\("(.+?)", answer\)', source)]
-        assert asked == [name for name in EXERCISES if name.startswith(path.stem[:2])] or path.stem[:2] > "10"
+        assert asked == [name for name in sorted(EXERCISES) if name.startswith(path.stem[:2])] or path.stem[:2] > "10"
         tasks = [name for source in sources for name in re.findall(r"\*\*(\d\d\.\d)\*\* ", source)]
         assert tasks == asked and all("answer = None" in source for source in sources if "check(" in source)
 
@@ -53,8 +53,8 @@ def test_an_unknown_exercise_is_one_line() -> None:
         ("02.1", 7, "a sentence in quotation marks"),
         ("00.3", (1, 2, 3), "(a whole number, a whole number)"),
         ("03.4", [1], "a function"),
-        ("04.2", {"memory": None}, "a recipe"),
-        ("06.1", 0.1, "a dictionary of settings"),
+        ("04.5", {"memory": None}, "a recipe"),
+        ("06.3", 0.1, "a dictionary of settings"),
     ],
 )
 def test_an_answer_of_another_kind_is_told_what_is_wanted(name, answer, wanted) -> None:
@@ -119,14 +119,12 @@ ITS_CAPTION = "A brown monkey is holding a yellow apple."  # of picture 7, in wh
 @pytest.mark.parametrize(
     ("name", "answer", "wrong"),
     [
-        ("06.1", {"prior": 0.01}, "the settings should say which picture, besides prior, threshold, sharpness, margin"),
-        ("06.1", {"picture": 0, "margins": 0.1}, "there is no setting 'margins': did you mean margin?"),
-        ("06.1", {"picture": 99_999}, "there is no picture 99999, only 0 to 499"),
+        ("06.3", {"prior": 0.01}, "the settings should say which picture, besides prior, threshold, sharpness, margin"),
+        ("06.3", {"picture": 0, "margins": 0.1}, "there is no setting 'margins': did you mean margin?"),
+        ("06.3", {"picture": 99_999}, "there is no picture 99999, only 0 to 499"),
         ("07.3", (0, "unicorn"), "“unicorn” means nothing visible in “"),
-        ("10.1", ITS_CAPTION, f"exactly one word should change, not 0 words; the caption is “{ITS_CAPTION}”"),
-        ("10.1", ITS_CAPTION.replace("apple", "fruit"), "fruit.” is true of picture 7: that would be a false negative"),
-        ("10.2", ITS_CAPTION, "exactly one word should change, not 0 words"),
-        ("10.2", ITS_CAPTION.replace("holding", "kicking"), "apple.” is false, so an objection would be fair"),
+        ("10.3", ITS_CAPTION, f"exactly one word should change, not 0 words; the caption is “{ITS_CAPTION}”"),
+        ("10.3", ITS_CAPTION.replace("holding", "kicking"), "apple.” is false, so an objection would be fair"),
     ],
 )
 def test_an_answer_that_a_model_judges_is_told_what_is_wrong(name, answer, wrong) -> None:

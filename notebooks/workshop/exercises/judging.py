@@ -52,8 +52,8 @@ def check(number: str, answer: Any = None) -> Verdict:
     Raises:
         ItmlabError: there is no such exercise.
 
-    >>> check("02.2")
-    … 02.2: no answer yet, expected a number
+    >>> check("08.2")
+    … 08.2: no answer yet, expected a number
     """
     if number not in EXERCISES:
         raise ItmlabError(f"no exercise {number!r}", remedy=did_you_mean(number.zfill(4), EXERCISES))

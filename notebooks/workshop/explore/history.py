@@ -57,6 +57,7 @@ def view(run: Run | str | Path) -> go.Figure:
     last = f"step {run.history[-1]['step']:,}" if run.history else "nothing trained yet"
     recipe, state = run.recipe, "finished" if run.finished else "not finished"
     subtitle = f"{recipe.size}, seed {recipe.seed}; {last}, {len(epochs)} epochs, {state}"
+    panels = {name: curves for name, curves in panels.items() if curves}
     figure = draw_curves(panels, title=recipe.name, subtitle=subtitle, axis="step", across=2)
     return figure.update_yaxes(rangemode="normal")
 

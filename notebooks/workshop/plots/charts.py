@@ -222,7 +222,7 @@ def draw_comparison(comparison: "Comparison", *columns: str) -> go.Figure:
         for name, tests in comparison.tests(*chosen).items()
     }
     images, seeds = comparison.images, len(comparison.seeds)
-    subtitle = f"{seeds} seeds, {images} pictures; paired 95 % bootstrap over both; p of {chosen[0]} by Holm"
+    subtitle = f"{seeds} seeds, {images} pictures; paired 95 % intervals over both; p of {chosen[0]} by Holm"
     title = f"Differences to {comparison.baseline}"
     return draw_gains({"": rows}, {name: name for name in chosen}, title=title, subtitle=subtitle)
 
