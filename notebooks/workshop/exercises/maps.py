@@ -185,7 +185,7 @@ def the_middle(answer: float) -> str:
     masks = [mask for caption in firsts for mask in word_masks(run("fne"), data, caption) if mask is not None]
     right = sum(bool(mask[48, 48]) for mask in masks) / len(masks)
     near(answer, right, 0.005, "the share")
-    return f"{right:.1%} of {len(masks)} words: the encoders without alignment hardly point better"
+    return f"{right:.1%} of {len(masks)} words: before the alignment, the maps point no better"
 
 
 def pointing_of(answer: tuple[int, str], measure: str) -> bool:

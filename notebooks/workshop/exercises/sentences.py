@@ -16,8 +16,8 @@ from torch import Tensor
 
 from itmlab.data import load
 from itmlab.metrics.ranking import recall
-from itmlab.synthesis.negative import Generate, Negative, without_false_negatives
-from itmlab.synthesis.tags import vse_c
+from itmlab.synthesis.negative import Generate, Negative, naming, without_false_negatives
+from itmlab.synthesis.rules import vse_c
 from itmlab.text.graph import SceneGraph, Span, tokenise
 from itmlab.text.masking import PhraseMasking, WordMasking, phrases, realised_share
 
@@ -371,12 +371,19 @@ def a_hard_negative(answer: str) -> str:
 
 @cache
 def made_by_rule() -> list[tuple[list[Negative], list[str]]]:
-    """Return all swaps of some captions, with the captions of their pictures."""
+    """Return the swaps of some captions that put in no article, with the captions of their pictures."""
     data, every = scenes(), range(0, 500, 5)
     graphs, texts = [data.world.graphs[at] for at in every], [data.captions[at] for at in every]
     captions = data.captions_of(data.image_of_caption[list(every)].tolist())
     rows = vse_c(data, filtered=False)(texts, graphs, captions, generator=torch.Generator().manual_seed(0))
-    return list(zip(rows, map(list, captions), strict=True))
+    plain = [[swap for swap in row if not small_words(swap)] for row in rows]
+    return list(zip(plain, map(list, captions), strict=True))
+
+
+def small_words(negative: Negative) -> set[str]:
+    """Return the new words of a negative that name nothing, such as articles; the package's filter ignores them."""
+    words = " ".join(negative.replacement).lower()
+    return set(tokenise(words)) - naming(words)
 
 
 @exercise("03.2")
