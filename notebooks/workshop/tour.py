@@ -23,7 +23,7 @@ Words = list[str] | None  # the values of a repeatable option
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that itmlab did not write.")]
 CELL_TIMEOUT = 1800  # seconds; a cell that takes longer hangs
 TOUR = "itmlab_tour"  # marks executed notebooks, the only ones that the next tour overwrites
-ON_PHOTOGRAPHS = "14_"  # needs the extra "photos"
+ON_PHOTOGRAPHS = "12_"  # needs the extra "photos"
 UNREACHABLE = "http://127.0.0.1:9"  # nothing listens there, so anything that needs the network fails at once
 WITHOUT_NETWORK = {
     "HF_HUB_OFFLINE": "1",

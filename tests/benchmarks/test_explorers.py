@@ -34,9 +34,7 @@ def notebook_03() -> Explorer:
 
 def notebook_05() -> Explorer:
     run = itmlab.pretrained("triplet")
-    return explore(
-        {"before training": analysis.untrained(run), "after training": run}, itmlab.load("scenes", split="test")
-    )
+    return explore({"not aligned": itmlab.pretrained("towers"), "aligned": run}, itmlab.load("scenes", split="test"))
 
 
 def notebook_06() -> Explorer:

@@ -233,6 +233,7 @@ def test_power_follows_from_the_deviations_over_seeds_and_over_images():
     large, small = comparison.power(30.0), comparison.power(20.0)
     assert set(large) == {"better", "same"} and 2 <= large["better"] <= small["better"] < math.inf
     assert comparison.power(0.1)["better"] == math.inf, "the images alone leave too much uncertainty"
+    assert "better: no number of seeds" in repr(comparison.power(0.1))
     refused("one seed", invented(seeds=1).power, 1.0)
 
 

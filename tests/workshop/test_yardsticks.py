@@ -1,14 +1,10 @@
-"""Runs on a benchmark of true and false sentences, and negatives as such a benchmark."""
+"""Runs on a benchmark of true and false sentences."""
 
 import torch
-from workshop import analysis
-from workshop.analysis.yardsticks import as_yardstick, run_on_yardstick
+from workshop.analysis.yardsticks import run_on_yardstick
 
 import itmlab
 from itmlab.metrics import Yardstick, YardstickItem
-from itmlab.synthesis import Negative
-from tests.refusals import refused
-from tests.workshop.small_world import small_set
 
 
 def test_a_runs_right_items_are_those_that_its_similarities_tell():
@@ -32,14 +28,3 @@ def test_a_runs_right_items_are_those_that_its_similarities_tell():
     assert (
         alone.right is None and alone.controls["text only (scenes)"] == table.rows["all"].controls["text only (scenes)"]
     )
-
-
-def test_negatives_become_items_of_the_kind_that_was_changed() -> None:
-    world = small_set()
-    kinds = [("object",), ("relation", "relation"), ("object", "attribute"), (), ("number",)]
-    rows = [[Negative(f"sentence {at}", 0, 1, kind=kind) for at, kind in enumerate(kinds)]]
-    found = as_yardstick(analysis.SyntheticNegatives(world, "mine", (1,), rows, None))
-    named = [item.kind for item in found.items]
-    assert named == ["replace_obj", "replace_rel", "several", "replace_word", "replace_number"]
-    assert found.pictures is world
-    refused("there are no negatives", as_yardstick, analysis.SyntheticNegatives(world, "mine", (1,), [[]], None))

@@ -3,14 +3,15 @@
 import lazy_loader as lazy
 
 _NAMES = {  # module -> its public names, imported when first used
-    "attention": ("AttentionMap Pointing caption_maps pointing relevance word_maps word_masks "),
+    "attention": ("AttentionMap Pointing caption_maps pointing relevance word_drops word_maps word_masks "),
     "embeddings": (
-        "BatchNeighbourhood Embedded batch_neighbourhood embedded neighbours_kept project project_together untrained "
+        "BatchNeighbourhood Embedded batch_neighbourhood embedded neighbours_kept project project_together "
     ),
     "false_negatives": ("Curves Judgement Study curves judge negatives_taken posterior_quality study "),
     "human": ("correlation_rows human_correlation "),
     "kernel_memory": ("Attribution ReadOut SynthesisBatch attribution read_out synthesis_batch "),
     "lines": ("Calibration densities roc_curves sweep_curves true_images "),
+    "noise": ("with_noise "),
     "negatives": (
         "DifficultyHistory GENERATORS SyntheticNegatives difficulty_gap difficulty_history synthetic_negatives "
     ),
@@ -20,6 +21,7 @@ _NAMES = {  # module -> its public names, imported when first used
     "synthesis": ("Curve MemorySweep hardness memory_sweep shares_by_temperature true_prototypes "),
     "word_accuracy": ("WordStudy WordTruth on_next_picture picture_worth word_study word_truth "),
     "words": ("Algorithm1 ExplainedSentence WordExample algorithm_1 corrections explain_words word_example "),
+    "wrong_word": ("gains_without gradients_against word_doubts wrong_word_found "),
     "wrong_picture": ("BothPictures draw_both_pictures replaced_phrases sentences_told wrong_pictures "),
 }
 __getattr__, __dir__, __all__ = lazy.attach(

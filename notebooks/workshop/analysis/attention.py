@@ -7,7 +7,7 @@ References:
     Li et al. (2023), FNE, Figures 3 and 7.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -158,6 +158,20 @@ def _hidden_and_pooled(
     with blocks[LAYER].register_forward_hook(catch):
         pooled = model.encode_images(pixels).pooled[0]
     return caught[0], pooled
+
+
+def word_drops(score: Callable[[str], float], caption: str) -> list[tuple[str, float]]:
+    """Return each word of a caption with how much the score drops when the word is left out.
+
+    Args:
+        score: returns the score of a sentence with one picture.
+        caption: the caption.
+
+    >>> word_drops(len, "a dog runs")
+    [('a', 2), ('dog', 4), ('runs', 5)]
+    """
+    words, full = caption.split(), score(caption)
+    return [(word, full - score(" ".join(words[:at] + words[at + 1 :]))) for at, word in enumerate(words)]
 
 
 # Does a word's map land on the object that the word means? Measured on drawn scenes, whose masks are known.

@@ -22,7 +22,6 @@ from torch import Tensor, nn
 
 from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError, MissingPart
-from itmlab.models import build_model
 from itmlab.models.encoded import evaluating
 from itmlab.storage import cache_directory, keep
 from itmlab.synthesis import SynHNC
@@ -164,6 +163,10 @@ class Embedded:
     images: Plane
     captions: Plane
 
+    def places(self) -> dict[str, Plane]:
+        """Return the places of pictures and captions by kind, as `draw_projection` takes them."""
+        return {"pictures": self.images, "captions": self.captions}
+
     def kept(self, k: int = 10) -> float:
         """Return the mean share of each point's `k` nearest that are nearest on the map too."""
         return neighbours_kept(torch.cat(self.features), np.concatenate([self.images, self.captions]), k)
@@ -203,11 +206,6 @@ def features_apart(run: Any) -> nn.Module:
     if not model.encodes_apart:
         raise ItmlabError(f"{type(model).__name__} has no features of pictures alone", remedy="take a dual encoder")
     return model
-
-
-def untrained(run: Any) -> nn.Module:
-    """Return the model that a Run of a dual encoder started from: its configuration, tokeniser and seed."""
-    return build_model(run.recipe.model, features_apart(run).tokenizer, seed=run.recipe.seed).eval()
 
 
 # A batch as one anchor sees it: its positives, the few hard negatives, the many easy ones, and synthesised ones.

@@ -152,9 +152,10 @@ def sentences_told(
 def draw_both_pictures(
     accuracies: Mapping[str, Mapping[str, BothPictures]],
     *,
-    title: str = "",
+    title: str = "Told from the picture, told from words",
     subtitle: str = "",
-    printed: Mapping[str, Mapping[str, float]] | None = None,
+    measure: str = "the caption scores higher, %",
+    even: float | None = 50,
 ) -> go.Figure:
     """Draw accuracy beside the right picture (blue) and beside a wrong one (grey), in percent.
 
@@ -162,7 +163,8 @@ def draw_both_pictures(
         accuracies: by heading and row.
         title: of the figure.
         subtitle: of the figure.
-        printed: what a paper printed, by heading and row; drawn as diamonds.
+        measure: the title of the axis.
+        even: where a dotted line stands; None for none.
     """
     rows: list[Row] = []
     for heading, named in accuracies.items():
@@ -170,8 +172,7 @@ def draw_both_pictures(
         for name, both in named.items():
             shades = ((both.wrong, MUTED, ""), (both.right, BLUE, f"{both.right.percent:.1f} %"))
             dots = [Dot(value.percent, value.lower, value.upper, shade, text, at=104) for value, shade, text in shades]
-            paper = (printed or {}).get(heading, {}).get(name)
-            rows.append((name, [dots if paper is None else [Dot(paper, printed=True), *dots]]))
-    axis = {"title": "the caption scores higher, %", "range": [0, 118], "tickvals": [0, 25, 50, 75, 100]}
+            rows.append((name, [dots]))
+    axis = {"title": measure, "range": [0, 118], "tickvals": [0, 25, 50, 75, 100]}
     figure = draw_forest(rows, axes=[axis], title=title, subtitle=subtitle)
-    return figure.add_vline(x=50, line={"color": MUTED, "width": 1, "dash": "dot"})
+    return figure if even is None else figure.add_vline(x=even, line={"color": MUTED, "width": 1, "dash": "dot"})

@@ -72,10 +72,7 @@ def explore(
         selected = any(explorer.selection.values())
         marked = explorer.selection if selected else _picked(data, which.value)
         figure = draw_projection(
-            {
-                name: {"pictures": maps[name].images, "captions": maps[name].captions}
-                for name in dict.fromkeys((first.value, second.value))
-            },
+            {name: maps[name].places() for name in dict.fromkeys((first.value, second.value))},
             ids={"pictures": data.image_ids, "captions": data.caption_ids},
             picked=marked,
             joined=not selected,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def draw_attention_maps(
     maps: Mapping[str, "Sequence[AttentionMap]"],
     *,
-    title: str = "",
+    title: str = "Where each word lands",
     subtitle: str = "",
     outlines: Sequence[Bool[ndarray, "height width"] | None] = (),
     numbers: Sequence[int] | None = None,
@@ -134,7 +134,7 @@ SIDE, GAP = 30, 0.03  # pixels left and right; the share of the width between tw
 def draw_projection(
     panels: Mapping[str, Mapping[str, Float[ndarray, "point 2"]]],
     *,
-    title: str = "",
+    title: str = "The common space",
     subtitle: str = "",
     ids: Mapping[str, Sequence[str]] | None = None,
     picked: Mapping[str, Sequence[int]] | None = None,
@@ -257,7 +257,11 @@ def _pick(
 
 
 def draw_batch_neighbourhood(
-    batch: "BatchNeighbourhood", *, title: str = "", subtitle: str = "", ids: Sequence[str] | None = None
+    batch: "BatchNeighbourhood",
+    *,
+    title: str = "A batch around one anchor",
+    subtitle: str = "",
+    ids: Sequence[str] | None = None,
 ) -> go.Figure:
     """Draw the candidates of one anchor on a map: easy and hard negatives, true ones, positives and synthetic ones.
 

@@ -78,7 +78,9 @@ def draw_negative_list(
     return _draw_rows([(picture, rows)], title, subtitle, beside=own_captions)
 
 
-def draw_synthetic_examples(examples: Sequence[Example], *, title: str = "", subtitle: str = "") -> go.Figure:
+def draw_synthetic_examples(
+    examples: Sequence[Example], *, title: str = "Retrieved, swapped and generated", subtitle: str = ""
+) -> go.Figure:
     """Draw pictures, each with its caption and below it named negatives (Figure 1b)."""
     pictures = []
     for example in examples:
@@ -178,7 +180,9 @@ class Pairs:
         return cls(positive, negative, None if negatives.data.world is None else hardest.truth_labels.numpy())
 
 
-def draw_score_scatter(sources: Mapping[str, Pairs], *, title: str = "", subtitle: str = "") -> go.Figure:
+def draw_score_scatter(
+    sources: Mapping[str, Pairs], *, title: str = "Caption and hardest negative, by source", subtitle: str = ""
+) -> go.Figure:
     """Draw a panel per source and a dot per pair: the caption's score across, its negative's upwards.
 
     On the dotted line both are equal; on the solid one the negative is `GAP` below. Above each panel stands the share

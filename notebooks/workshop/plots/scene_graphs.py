@@ -50,7 +50,7 @@ class Box(NamedTuple):
         return middle[0] + share * across, middle[1] + share * down
 
 
-def draw_scene_graph(graph: "SceneGraph", *, title: str = "", subtitle: str = "") -> go.Figure:
+def draw_scene_graph(graph: "SceneGraph", *, title: str = "What the caption says", subtitle: str = "") -> go.Figure:
     """Draw objects as boxes with their attributes, and relations as arrows with words from subject to object.
 
     Of more than twenty-four objects, only the first ones are drawn, and the subtitle says so.
@@ -208,7 +208,7 @@ def draw_scene(
     boxes: Float[ndarray, "thing 4"],
     masks: Bool[ndarray, "thing height width"],
     *,
-    title: str = "",
+    title: str = "One scene, and what the world knows of it",
     subtitle: str = "",
     captions: Sequence[str] = (),
 ) -> go.Figure:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 import plotly.graph_objects as go
 
 from ..analysis.words import Algorithm1, Part, WordExample
+from ..analysis.wrong_picture import BothPictures, draw_both_pictures
 from .canvas import Cell, draw_table
 from .theme import BLUE, GREY, INK, ORANGE, PURPLE, TRUTH_LABELS, VERMILION
 
@@ -47,6 +48,16 @@ def _marked(part: Part) -> tuple[str, str]:
     number = f" ({100 * mismatch:.0f})" if mismatch >= DOUBTED else ""
     shade = VERMILION if mismatch >= FLAGGED else ORANGE if mismatch >= DOUBTED else BLUE if part.rewritten else ""
     return part.text + number, shade
+
+
+def draw_found_words(found: Mapping[str, Mapping[str, BothPictures]]) -> go.Figure:
+    """Draw how often each means finds the wrong word, beside the right picture (blue) and a wrong one (grey).
+
+    Args:
+        found: what `wrong_word_found` returned, by kind of sentences.
+    """
+    title, subtitle = "The wrong word is doubted most", "blue: beside its own picture; grey: beside the next one"
+    return draw_both_pictures(found, title=title, subtitle=subtitle, measure="of the sentences, %", even=None)
 
 
 def draw_algorithm_1(step: Algorithm1, *, title: str = "", subtitle: str = "") -> go.Figure:

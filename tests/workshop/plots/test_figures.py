@@ -180,9 +180,7 @@ DRAWINGS = {
         **TITLES,
     ),
     "both pictures": lambda: analysis.draw_both_pictures(
-        {"at random": {"tags": analysis.BothPictures(*[Share(80.0, 70.0, 88.0, 8, 10)] * 2)}},
-        printed={"at random": {"tags": 98.7}},
-        **TITLES,
+        {HOSTILE: {HOSTILE: analysis.BothPictures(*[Share(80.0, 70.0, 88.0, 8, 10)] * 2)}}, title=HOSTILE
     ),
     "graph": partial(scene_graphs.draw_scene_graph, GRAPH, **TITLES),
     "nothing": partial(scene_graphs.draw_scene_graph, SceneGraph()),
