@@ -31,6 +31,7 @@ PAPERS = {"fne": "FNE", "sam": "SAM", "tags": "TAGS-DC", "itcontrast": "ITContra
 RECALLS = tuple(f"{direction} R@{k}" for direction in ("i2t", "t2i") for k in (1, 5, 10))
 SEMANTICS = tuple(name.replace("R@", "N@") for name in RECALLS)
 TRUTHS = ("i2t mAP@R", "t2i mAP@R")  # against all that is true
+SHARE_OF_TRUTH = "RSum, % of oracle (specific)"  # of a ranking that puts the most specific true candidates first
 COLUMNS = (*RECALLS, "RSum", *SEMANTICS, "Nsum", "Nsum(N)", *TRUTHS)  # of a measured table, in this order
 
 cached_result = cache(load_result)  # `reproduce --keep` clears it
@@ -145,7 +146,7 @@ class Entry:
         name: as the command takes it: "fne.table_3".
         published: the printed table.
         rows: how to train each row of the table, by label; see `recipe_of`. Controls that the paper lacks are among
-            them.
+            them. A row with `after` continues the run of that row with the same seed, as a second stage does.
         tiny: the paper's ways of making a row tiny, by name; `way` is the entry's default.
         baseline: the row that others are compared with.
         oracle: the row that must win, because it knows what is true. Its lead over a claim's second row is the
@@ -204,6 +205,10 @@ class Entry:
             for label, row in self.rows.items()
             if size == "tiny" or not _row(row).get("only_tiny")
         }
+
+    def stage_before(self, label: str) -> str:
+        """The row whose run a row continues, or ""."""
+        return _row(self.rows[label]).get("after", "")
 
     # Verdicts.
 
@@ -276,10 +281,18 @@ class Entry:
         }
 
     def headroom(self, claim: Claim, run: Result | None) -> float:
-        """Return how much a perfect method would gain in the unit of the claim; NaN where that is not measured."""
-        if run and self.oracle and claim.compare:
+        """Return how much a perfect method would gain in the unit of the claim; NaN where that is not measured.
+
+        That is what the oracle row gains. Without one it is what RSum lacks to a ranking by the truth, where the result
+        has RSum as a share of that ranking's.
+        """
+        if run and claim.compare and self.oracle:
             rows = run.select(row=self.oracle, minus=claim.compare[1], measure=claim.measure)
             return rows[0]["value"] if rows else math.nan
+        if run and claim.measure == "RSum":
+            level = {"row": claim.compare[1], "minus": ""}
+            values, shares = (run.select(**level, measure=measure) for measure in ("RSum", SHARE_OF_TRUTH))
+            return values[0]["value"] * (100 / shares[0]["value"] - 1) if values and shares else math.nan
         return _interval(claim.headroom).value if claim.headroom else math.nan
 
     def _why_no_test(self, claim: Claim, headroom: float, run: Result | None) -> str:
@@ -370,10 +383,19 @@ class Entry:
         for label in labels or [""]:
             by_name(label, recipes, "row")
         names = run_names(recipes)
-        rows = {names[label]: recipes[label] for label in labels}
-        options = {"seeds": seeds, "run_root": run_root, "jobs": jobs, "progress": progress}
-        trained_runs = trained(rows, data or self.data(), **options)
-        groups = {label: trained_runs[names[label]] for label in labels}
+        data = data or self.data()
+        options = {"run_root": run_root, "jobs": jobs, "progress": progress}
+        earlier = {label: self.stage_before(label) for label in labels if self.stage_before(label)}
+        first = dict.fromkeys([*(label for label in labels if label not in earlier), *earlier.values()])
+        rows = {names[label]: recipes[label] for label in first}
+        trained_runs = trained(rows, data, seeds=seeds, **options)
+        groups = {label: trained_runs[names[label]] for label in first}
+        for label, before in earlier.items():
+            groups[label] = []
+            for run in groups[before]:
+                stage = {names[label]: recipes[label].replace(start=str(run.directory))}
+                groups[label] += trained(stage, data, seeds=[run.recipe.seed], **options)[names[label]]
+        groups = {label: groups[label] for label in labels}
         if chosen is None and len(groups[labels[0]]) > 2:  # of two seeds both pairs are the same
             for label, averaged in self.averaged.items():
                 runs = groups[averaged]
@@ -429,9 +451,15 @@ class Entry:
             protocol=f"METHODS, {self.item}",
             data=comparison.data,
             seeds=list(comparison.seeds),
-            recipes={label: runs[0].recipe.to_json() for label, runs in comparison.runs.items()},
+            recipes={label: self._recipe_in_json(label, runs[0]) for label, runs in comparison.runs.items()},
             details=details | ({"tested on": dict(self.tested)} if self.tested else {}),
         )
+
+
+    def _recipe_in_json(self, label: str, run: Any) -> dict[str, Any]:
+        """The recipe of a row's run; instead of this machine's path it names the row that the run continues."""
+        before = self.stage_before(label) if label in self.rows else ""
+        return run.recipe.to_json() | ({"start": f"the run of {before}"} if before else {})
 
 
 # Reading the TOML files.
@@ -446,7 +474,7 @@ def recipe_of(row: Any, size: str, ways: Mapping[str, Any], default_way: str) ->
 
     Args:
         row: a recipe's name, or a table with `recipe`, `changes` at every size, `tiny` (a way of making it tiny),
-            `tiny_changes` and `only_tiny`.
+            `tiny_changes`, `only_tiny` and `after`.
         size: "tiny", "base" or "large".
         ways: what each way adds to a tiny recipe: `on` and `start` of `itmlab.recipe`, and `changes`.
         default_way: the way of rows that name none.
