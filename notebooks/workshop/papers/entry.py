@@ -34,6 +34,8 @@ TRUTHS = ("i2t mAP@R", "t2i mAP@R")  # against all that is true
 SHARE_OF_TRUTH = "RSum, % of oracle (specific)"  # of a ranking that puts the most specific true candidates first
 COLUMNS = (*RECALLS, "RSum", *SEMANTICS, "Nsum", "Nsum(N)", *TRUTHS)  # of a measured table, in this order
 
+ALIGNED = {"vit_dual_encoder", "region_dual_encoder"}  # shipped runs with which `start="aligned"` begins
+
 cached_result = cache(load_result)  # `reproduce --keep` clears it
 
 
@@ -138,6 +140,14 @@ def independent_difference(first: Interval, second: Interval) -> Interval:
     return Interval(difference, difference - below, difference + above)
 
 
+def sum_of(intervals: Sequence[Interval]) -> Interval:
+    """The sum of measures of the same runs, with the sums of their ends.
+
+    The measures rise and fall together, so the interval is too wide rather than too narrow.
+    """
+    return Interval(*map(sum, zip(*intervals, strict=True)))
+
+
 @dataclass(frozen=True)
 class Entry:
     """A table, figure or section of a paper: what it prints and claims, and what shows and repeats it here.
@@ -225,6 +235,14 @@ class Entry:
             return None
         return self.published.value(row, column) - self.published.value(other, column)
 
+    def added(self, claim: Claim) -> list[str]:
+        """The measures whose sum answers a claim: the paper's recalls, where it prints only some of the six."""
+        if claim.measure != "RSum" or self.published is None or claim.compare[2] in self.published.columns:
+            return [claim.measure]
+        prefix = claim.compare[2].removesuffix("RSum")
+        printed = [recall for recall in RECALLS if f"{prefix}{recall}" in self.published.columns]
+        return printed if len(printed) < len(RECALLS) else ["RSum"]
+
     def verdicts(self, result: Result | None = None) -> list[dict[str, Any]]:
         """One dictionary per claim: what is claimed, printed and measured, and what the interval says about it.
 
@@ -240,9 +258,7 @@ class Entry:
         command = self.command if trainable else ""
         pair = dict(zip(("row", "minus"), claim.compare, strict=False))
         if run and claim.compare and not claim.without and run.select(**pair, measure=claim.measure):
-            interval = run.interval(**pair, measure=claim.measure)
-            seeds = len(run.seeds)
-            by = f"a run of this item: {run.details.get('size', 'tiny')}, {seeds} seed{'s' if seeds > 1 else ''}"
+            interval, by = self._answer(claim, run)
             source = self.name
         elif claim.measured:
             interval, source = claim.interval(), claim.measured["result"]
@@ -280,6 +296,23 @@ class Entry:
             "why not": reason,
         }
 
+    def _answer(self, claim: Claim, run: Result) -> tuple[Interval, str]:
+        """The difference of a claim's two rows in a run of this entry, and how it was measured, in words."""
+        row, minus, _ = claim.compare
+        seeds = len(run.seeds)
+        by = f"a run of this item: {run.details.get('size', 'tiny')}, {seeds} seed{'s' if seeds > 1 else ''}"
+        if {run.recipes.get(label, {}).get("start") for label in (row, minus)} & ALIGNED:
+            by += ", from encoders that InfoNCE had aligned, where no paper starts"
+        measures = [measure for measure in self.added(claim) if run.select(row=row, minus=minus, measure=measure)]
+        if not measures:  # an older result, which kept the differences of sums only
+            first, second = (self._sum_of_level(run, label, self.added(claim)) for label in (row, minus))
+            by += f"; RSum of six recalls, where the paper prints four: on those it is {first - second:+.1f}"
+        intervals = [run.interval(row=row, minus=minus, measure=measure) for measure in measures or ["RSum"]]
+        return sum_of(intervals), by
+
+    def _sum_of_level(self, run: Result, label: str, measures: Sequence[str]) -> float:
+        return sum(run.row(row=label, minus="", measure=measure)["value"] for measure in measures)
+
     def headroom(self, claim: Claim, run: Result | None) -> float:
         """Return how much a perfect method would gain in the unit of the claim; NaN where that is not measured.
 
@@ -304,7 +337,7 @@ class Entry:
         if headroom < needed:
             return f"a perfect method would gain {headroom:.1f}, less than the {needed:.1f} in question"
         for control, sign, fault in ((self.oracle, 1, "did not win"), (self.harmful, -1, "did not lose")):
-            if run and control:
+            if run and control and run.select(row=control, minus=self.baseline, measure="RSum"):
                 change = run.interval(row=control, minus=self.baseline, measure="RSum")
                 if min(sign * change.lower, sign * change.upper) <= 0:
                     return f"the control {control!r} {fault}"
@@ -454,7 +487,6 @@ class Entry:
             recipes={label: self._recipe_in_json(label, runs[0]) for label, runs in comparison.runs.items()},
             details=details | ({"tested on": dict(self.tested)} if self.tested else {}),
         )
-
 
     def _recipe_in_json(self, label: str, run: Any) -> dict[str, Any]:
         """The recipe of a row's run; instead of this machine's path it names the row that the run continues."""

@@ -45,7 +45,8 @@ def draw_result(name: str) -> go.Figure:
     """
     if name not in drawings():
         raise ItmlabError(f"no drawing of a result {name!r}", remedy=did_you_mean(name, drawings()))
-    return _draw(drawings()[name], load_result(name).rows)
+    drawing = drawings()[name]
+    return _draw(drawing, load_result(drawing.get("result", name)).rows)
 
 
 def _draw(drawing: Mapping[str, Any], rows: Rows) -> go.Figure:
