@@ -1,5 +1,6 @@
 """The commands of `python -m workshop`: the notebooks, their figures, and the papers' tables."""
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -21,6 +22,7 @@ from itmlab.cli import (
 from itmlab.errors import ItmlabError
 
 from . import pretraining, tour
+from .report import measure_page
 
 app = typer.Typer(
     name="workshop",
@@ -49,7 +51,7 @@ def ledger(
 
 @app.command()
 def reproduce(
-    item: Annotated[str, typer.Argument(metavar="ITEM", help="fne, fne.table_3, …, or all.")] = "all",
+    item: Annotated[str, typer.Argument(metavar="ITEM", help="fne, fne.table_3, …, all, or a page (R4).")] = "all",
     fresh: Annotated[bool, typer.Option("--fresh", help="Train now instead of reading committed results.")] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Write the results where the ledger reads them.")] = False,
     size: Annotated[str, typer.Option(help="tiny; base or large are the papers' sizes.")] = "tiny",
@@ -63,8 +65,15 @@ def reproduce(
     option: DataOptions = None,
     skip_faults: SkipFaults = False,
 ) -> None:
-    """Print a table, figure or claim of the four papers: our numbers beside theirs, and the verdict."""
+    """Print a table, figure or claim of the four papers: our numbers beside theirs, and the verdict.
+
+    A page of the report measures its results again.
+    """
     from .papers import reproduce as reproduce_items
+
+    if re.fullmatch(r"R\d+", item):
+        measure_page(item)
+        return
 
     if not fresh and (data != "scenes" or option):
         raise ItmlabError("no results of other data are committed", where="--data", remedy="add --fresh, which trains")

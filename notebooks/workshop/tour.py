@@ -5,7 +5,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,9 +14,9 @@ import typer
 from tqdm import tqdm
 
 from itmlab.errors import ItmlabError
-from itmlab.storage import Profile, cache_directory, cores, read_json, refuse_foreign, write_bytes
-from itmlab.storage import profile as profile_named
+from itmlab.storage import cache_directory, cores, read_json, refuse_foreign, write_bytes
 
+from . import outputs
 from .places import figure_directory, notebook_directory, threads_of_a_process
 
 Words = list[str] | None  # the values of a repeatable option
@@ -35,18 +34,17 @@ WITHOUT_NETWORK = {
 
 
 def run_tour(
-    profile: Annotated[str, typer.Option(help="quick: minutes; full: trains what the results come from.")] = "quick",
     only: Annotated[Words, typer.Option(help="Only notebooks whose names begin so (04); repeatable.")] = None,
     out: Annotated[Path, typer.Option(help="Where the executed notebooks go.")] = Path("runs/tour"),
     jobs: Annotated[int | None, typer.Option(help="Notebooks at a time: 2, or 1 on one core.", min=1)] = None,
     workshop: Annotated[bool, typer.Option(help="Without network, and warm every cache for a workshop.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Write the outputs into the notebooks themselves.")] = False,
     force: Force = False,
 ) -> None:
     """Run the ordered notebooks without a screen; figures and executed copies stay on disk."""
     from itmlab.data import load
 
     notebooks = find_notebooks(only)
-    chosen = profile_named(profile)
     for notebook in notebooks:
         refuse_foreign(out / notebook.name, TOUR, force=force)
     print("drawing the scenes world (once; later runs read it from the cache) …", flush=True)
@@ -55,10 +53,14 @@ def run_tour(
         os.environ.update(WITHOUT_NETWORK)
         lab_environment()
     started = time.monotonic()
-    stops = tour(notebooks, out.resolve(), profile=chosen, jobs=jobs or min(2, cores()))
-    print("\n" + summary(stops, out.resolve(), time.monotonic() - started, profile=chosen))
+    stops = tour(notebooks, out.resolve(), jobs=jobs or min(2, cores()))
+    print("\n" + summary(stops, out.resolve(), time.monotonic() - started))
     if not all(stop.passed for stop in stops):
         raise typer.Exit(1)
+    if keep:
+        for notebook in notebooks:
+            if (out / notebook.name).exists():
+                outputs.keep_outputs(notebook, out / notebook.name)
 
 
 class Stop(NamedTuple):
@@ -68,7 +70,7 @@ class Stop(NamedTuple):
         notebook: the notebook's name without ending.
         seconds: how long it took.
         error: what went wrong, or None.
-        figures: the number of different figures that it saved.
+        figures: the number of figures that it shows.
     """
 
     notebook: str
@@ -99,13 +101,14 @@ def find_notebooks(only: list[str] | None = None) -> list[Path]:
     return [path for path in notebooks if path.name.startswith(tuple(only or [""]))]
 
 
-def tour(notebooks: list[Path], out: Path, *, profile: Profile = "quick", jobs: int = 1) -> list[Stop]:
+def tour(notebooks: list[Path], out: Path, *, jobs: int = 1) -> list[Stop]:
     """Run each notebook from a clean kernel, with a bar over all cells and a line per finished notebook.
+
+    The figures that a notebook shows are saved in `figures/tour` under its number and theirs: 04_1, 04_2 and so on.
 
     Args:
         notebooks: the notebooks to run.
         out: the folder for the executed copies.
-        profile: "quick" or "full", which the notebooks read.
         jobs: how many notebooks run at a time; the cores are divided among them.
 
     Returns:
@@ -113,21 +116,16 @@ def tour(notebooks: list[Path], out: Path, *, profile: Profile = "quick", jobs: 
     """
     from itmlab.models.photographs import PHOTOS, photos_installed
 
-    from .plots.saving import write_index
-
     chosen = []
     for path in notebooks:
         if path.stem.startswith(ON_PHOTOGRAPHS) and not photos_installed():
             print(f"{path.stem}: left out, needs {PHOTOS}", flush=True)
         else:
             chosen.append(path)
-    stops = asyncio.run(_run_all(chosen, out, profile, jobs))
-    if (home := _figure_home(profile)).is_dir():
-        write_index(home)  # two kernels that saved at once may each have listed theirs without the other's
-    return stops
+    return asyncio.run(_run_all(chosen, out, jobs))
 
 
-async def _run_all(notebooks: list[Path], out: Path, profile: Profile, jobs: int) -> list[Stop]:
+async def _run_all(notebooks: list[Path], out: Path, jobs: int) -> list[Stop]:
     """Run the notebooks, `jobs` at a time; Ctrl-C cancels the tasks, which shuts their kernels down."""
     free = asyncio.Semaphore(jobs)
     threads = max(1, cores() // jobs)  # two kernels with two threads each on two cores wait for each other
@@ -136,7 +134,7 @@ async def _run_all(notebooks: list[Path], out: Path, profile: Profile, jobs: int
 
         async def run(path: Path) -> Stop:
             async with free:
-                stop = await run_notebook(path, out / path.name, profile, threads, on_cell=lambda **_: bar.update())
+                stop = await run_notebook(path, out / path.name, threads, on_cell=lambda **_: bar.update())
             result = f"done in {stop.seconds:.0f} s, {stop.figures} figures" if stop.passed else f"FAILED\n{stop.error}"
             bar.write(f"{stop.notebook}: {result}")
             return stop
@@ -147,7 +145,6 @@ async def _run_all(notebooks: list[Path], out: Path, profile: Profile, jobs: int
 async def run_notebook(
     notebook: Path,
     executed: Path,
-    profile: Profile = "quick",
     threads: int = 1,
     on_cell: Callable[..., None] | None = None,
 ) -> Stop:
@@ -156,7 +153,6 @@ async def run_notebook(
     Args:
         notebook: the notebook.
         executed: where the executed copy goes, also when a cell fails.
-        profile: "quick" or "full".
         threads: how many threads the kernel computes with, unless the environment says so.
         on_cell: called after each cell.
 
@@ -179,20 +175,17 @@ async def run_notebook(
         on_cell_executed=on_cell,
     )
     started, error = time.monotonic(), None
-    with tempfile.TemporaryDirectory() as folder:
-        figure_list = Path(folder) / "figures"
-        try:
-            await client.async_execute(env=_kernel_environment(profile, threads, figure_list))
-        except (CellExecutionError, CellTimeoutError, RuntimeError) as failure:  # RuntimeError: the kernel died
-            error = str(failure).strip()
-        finally:
-            write_bytes(executed, nbformat.writes(content).encode())
-        # Counted by the kernel's own list: another notebook may write into the same folder at the same time.
-        figures = len(set(figure_list.read_text(encoding="utf-8").splitlines())) if figure_list.exists() else 0
-    return Stop(notebook.stem, time.monotonic() - started, error, figures)
+    try:
+        await client.async_execute(env=_kernel_environment(threads))
+    except (CellExecutionError, CellTimeoutError, RuntimeError) as failure:  # RuntimeError: the kernel died
+        error = str(failure).strip()
+    finally:
+        write_bytes(executed, nbformat.writes(content).encode())
+    seconds = time.monotonic() - started
+    return Stop(notebook.stem, seconds, error, outputs.save_figures(content, notebook.stem[:2], tour_figures()))
 
 
-def _kernel_environment(profile: Profile, threads: int, figure_list: Path) -> dict[str, str]:
+def _kernel_environment(threads: int) -> dict[str, str]:
     """The environment of a notebook's kernel, whose working directory is the notebook's folder."""
     # A kernel is started as `python` on the path, which must be this interpreter.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
@@ -200,9 +193,7 @@ def _kernel_environment(profile: Profile, threads: int, figure_list: Path) -> di
         **threads_of_a_process(threads),
         **os.environ,
         **absolute_folders(),
-        "ITMLAB_PROFILE": profile,
         "ITMLAB_STATIC": "1",
-        "ITMLAB_FIGURE_LIST": str(figure_list),
         "ITMLAB_FIGURES": str(figure_directory().resolve()),
         "PATH": path,
     }
@@ -214,11 +205,12 @@ def absolute_folders() -> dict[str, str]:
     return {name: str(Path(os.environ[name]).resolve()) for name in names if os.environ.get(name)}
 
 
-def _figure_home(profile: Profile) -> Path:
-    return figure_directory() / "quick" if profile == "quick" else figure_directory()
+def tour_figures() -> Path:
+    """Return the folder of the figures that the notebooks show."""
+    return figure_directory() / "tour"
 
 
-def summary(stops: list[Stop], out: Path, elapsed: float, *, profile: Profile = "quick") -> str:
+def summary(stops: list[Stop], out: Path, elapsed: float) -> str:
     """The table at the end of the tour, with the wall time in its last row and where everything lies."""
     width = max(len(name) for name in ("all (wall time)", *(stop.notebook for stop in stops)))
     lines = [f"{'notebook':<{width}}  result  seconds  figures"]
@@ -226,7 +218,7 @@ def summary(stops: list[Stop], out: Path, elapsed: float, *, profile: Profile = 
         result = "passed" if stop.passed else "FAILED"
         lines.append(f"{stop.notebook:<{width}}  {result}  {stop.seconds:7.0f}  {stop.figures:7d}")
     lines.append(f"{'all (wall time)':<{width}}          {elapsed:7.0f}  {sum(stop.figures for stop in stops):7d}")
-    lines.append(f"figures:            {_figure_home(profile) / 'index.html'}")
+    lines.append(f"figures:            {tour_figures() / 'index.html'}")
     lines.append(f"executed notebooks: {out}")
     return "\n".join(lines)
 

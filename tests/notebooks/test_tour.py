@@ -42,14 +42,14 @@ def test_it_ran_in_order_and_shows_a_figure_in_its_first_cells(toured, path: Pat
 
 
 def test_the_figures_are_on_disk_with_their_index(toured) -> None:
-    quick = toured[2] / "quick"
-    drawn = sorted(path.stem for path in quick.glob("*.json"))
+    saved = toured[2] / "tour"
+    drawn = sorted(path.stem for path in saved.glob("*.json"))
     assert len(drawn) >= 15
-    index = (quick / "index.html").read_text()
+    index = (saved / "index.html").read_text()
     assert all(f"{name}.html" in index for name in drawn)
-    assert str(quick / "index.html") in toured[0].stdout
+    assert str(saved / "index.html") in toured[0].stdout
 
 
 def test_each_figure_is_a_picture_too(toured, chrome) -> None:
-    quick = toured[2] / "quick"
-    assert {path.stem for path in quick.glob("*.png")} == {path.stem for path in quick.glob("*.json")}
+    saved = toured[2] / "tour"
+    assert {path.stem for path in saved.glob("*.png")} == {path.stem for path in saved.glob("*.json")}

@@ -12,18 +12,13 @@ import nbformat
 import pytest
 import typer
 from workshop import tour as module
+from workshop.outputs import keep_outputs, outputs_belong
 from workshop.tour import TOUR, tour
 
 from itmlab.storage import refuse_foreign
 from tests.refusals import refused
 
-SAVE = """
-import plotly.graph_objects as go
-from workshop.plots import saving
-saving.shared_browser = lambda: "no Chrome in this test"
-for name in {names!r}:
-    saving.save(go.Figure(go.Bar(y=[1])), name, {{}})
-"""
+SHOW = "import workshop.plots.saving, plotly.graph_objects as go\ngo.Figure(go.Bar(y=[{height}])).show()"
 
 
 @pytest.fixture
@@ -42,17 +37,30 @@ def notebooks(tmp_path, monkeypatch):
     return write
 
 
-def test_each_notebook_is_run_and_its_figures_are_counted(notebooks, tmp_path):
-    """A figure that is saved twice counts once, though two notebooks write into one folder at the same time."""
-    paths = notebooks(one=SAVE.format(names=["a", "b", "a"]), two=SAVE.format(names=["c"]))
+def test_each_notebook_is_run_and_what_it_shows_is_saved(notebooks, tmp_path):
+    twice = SHOW.format(height=1) + "\n" + SHOW.format(height=2)
+    paths = notebooks(**{"01_one": twice, "02_two": SHOW.format(height=3)})
     stops = tour(paths, tmp_path / "out", jobs=2)
-    assert [(stop.notebook, stop.passed, stop.figures) for stop in stops] == [("one", True, 2), ("two", True, 1)]
-    index = (tmp_path / "figures" / "quick" / "index.html").read_text()
-    assert all(f"{name}.html" in index for name in ("a", "b", "c"))
-    executed = json.loads((tmp_path / "out" / "one.ipynb").read_text())
+    assert [(stop.notebook, stop.passed, stop.figures) for stop in stops] == [("01_one", True, 2), ("02_two", True, 1)]
+    index = (tmp_path / "figures" / "tour" / "index.html").read_text()
+    assert all(f"{name}.html" in index for name in ("01_1", "01_2", "02_1"))
+    executed = json.loads((tmp_path / "out" / "01_one.ipynb").read_text())
     assert executed["cells"][0]["execution_count"] == 1
-    assert refuse_foreign(tmp_path / "out" / "one.ipynb", TOUR)
-    refused("one.ipynb", refuse_foreign, paths[0], TOUR)
+    assert refuse_foreign(tmp_path / "out" / "01_one.ipynb", TOUR)
+    refused("01_one.ipynb", refuse_foreign, paths[0], TOUR)
+
+
+def test_outputs_are_kept_as_text_and_pictures_and_belong_to_the_code(notebooks, tmp_path):
+    (path,) = notebooks(one="import sys\nprint('said')\nprint('noise', file=sys.stderr)\n" + SHOW.format(height=1))
+    (stop,) = tour([path], tmp_path / "out")
+    assert stop.passed and not outputs_belong(path)
+    keep_outputs(path, tmp_path / "out" / "one.ipynb")
+    said, shown = json.loads(path.read_text())["cells"][0]["outputs"]
+    assert "".join(said["text"]) == "said\n" and set(shown["data"]) == {"image/jpeg"}
+    assert outputs_belong(path)
+    path.write_text(path.read_text().replace("'said'", "'other'"))
+    assert not outputs_belong(path)
+    refused("other code", keep_outputs, path, tmp_path / "out" / "one.ipynb")
 
 
 def test_the_tour_goes_on_after_a_failure(notebooks, tmp_path, monkeypatch):
@@ -74,7 +82,7 @@ def test_a_workshop_is_prepared_without_network(notebooks, tmp_path, monkeypatch
     monkeypatch.setattr(module, "find_notebooks", lambda only: paths)
     monkeypatch.setattr("itmlab.data.load", lambda name: None)
     with pytest.raises(typer.Exit):
-        module.run_tour(only=None, out=tmp_path / "out", jobs=1, workshop=True, profile="quick", force=False)
+        module.run_tour(only=None, out=tmp_path / "out", jobs=1, workshop=True, force=False)
     assert "URLError" in capsys.readouterr().out
     assert (tmp_path / "cache" / "lab").is_dir()
 

@@ -7,7 +7,7 @@ import lazy_loader as lazy
 _NAMES = {  # module -> its public names, imported when first used
     "canvas": "draw_captioned draw_gallery draw_table",
     "charts": "Dot Line draw_comparison draw_curves draw_forest draw_gains",
-    "drawn": "curve_rows draw_result record_result",
+    "drawn": "curve_rows draw_result draw_rows record_result",
     "false_negatives": "draw_false_negative_probability draw_negative_captions draw_negative_pictures",
     "maps": "draw_attention_maps draw_batch_neighbourhood draw_projection draw_words_on_patch painted",
     "negatives": "Example Pairs draw_negative_list draw_score_scatter draw_synthetic_examples",

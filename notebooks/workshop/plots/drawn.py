@@ -43,10 +43,7 @@ def draw_result(name: str) -> go.Figure:
     >>> draw_result("fne_contrasts").layout.height > 500
     True
     """
-    if name not in drawings():
-        raise ItmlabError(f"no drawing of a result {name!r}", remedy=did_you_mean(name, drawings()))
-    drawing = drawings()[name]
-    return _draw(drawing, load_result(drawing.get("result", name)).rows)
+    return draw_rows(name, load_result(drawings().get(name, {}).get("result", name)).rows)
 
 
 def _draw(drawing: Mapping[str, Any], rows: Rows) -> go.Figure:
@@ -207,10 +204,25 @@ def _in_words(row: Mapping[str, Any] | None, difference: bool) -> str:
 # Recording what a notebook has measured.
 
 
-def record_result(name: str, rows: Sequence[Mapping[str, Any]], **changes: Any) -> go.Figure:
+def draw_rows(name: str, rows: Rows) -> go.Figure:
+    """Draw the figure NAME of `figures.toml` from rows that were computed just now, for example in a notebook.
+
+    Args:
+        name: a figure that has a drawing.
+        rows: the rows, see `difference_rows`, `comparison_rows`, `level_rows` and `curve_rows`.
+
+    Raises:
+        ItmlabError: `figures.toml` does not say how to draw it.
+    """
+    if name not in drawings():
+        raise ItmlabError(f"no drawing of a result {name!r}", remedy=did_you_mean(name, drawings()))
+    return _draw(drawings()[name], rows)
+
+
+def record_result(name: str, rows: Rows, **changes: Any) -> go.Figure:
     """Replace the rows of the committed result NAME by new measurements, and draw and save its figure.
 
-    The quick profile draws the new rows, too, and leaves the committed result and its figure unchanged.
+    The code of the report's pages calls it. The quick profile leaves the committed result and its figure unchanged.
 
     Args:
         name: a result that exists and has a drawing.
@@ -222,13 +234,9 @@ def record_result(name: str, rows: Sequence[Mapping[str, Any]], **changes: Any) 
     """
     fresh = {"aggregate": False, "commit": "", "versions": {}}
     result = replace(load_result(name), rows=rows, **{**fresh, **changes})
-    figure = _draw(drawings()[name], rows)
+    figure = draw_rows(name, rows)
     if profile() == "full":
         save_result(result, figure_directory().parent / "results")
-    return _save(name, figure)
-
-
-def _save(name: str, figure: go.Figure) -> go.Figure:
     return save(figure, name, {"result": f"results/{name}.json"})
 
 

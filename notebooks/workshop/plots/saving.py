@@ -11,7 +11,6 @@ import hashlib
 import html
 import io
 import json
-import os
 import platform
 import re
 import threading
@@ -105,9 +104,6 @@ def save(
         picture.unlink(missing_ok=True)  # it would show older data
         say_once(f"No PNG, only HTML and JSON: {drawn}")
     write_index(Path(directory))
-    if log := os.environ.get("ITMLAB_FIGURE_LIST"):  # the tour counts the figures of each notebook by it
-        with open(log, "a", encoding="utf-8") as file:
-            file.write(f"{data}\n")
     return figure
 
 
