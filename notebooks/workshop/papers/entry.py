@@ -257,7 +257,8 @@ class Entry:
         interval, by, source = Interval(math.nan, math.nan, math.nan), claim.by, ""
         command = self.command if trainable else ""
         pair = dict(zip(("row", "minus"), claim.compare, strict=False))
-        if run and claim.compare and not claim.without and run.select(**pair, measure=claim.measure):
+        seeds = len(run.seeds) if run else 0
+        if seeds > 1 and claim.compare and not claim.without and run.select(**pair, measure=claim.measure):
             interval, by = self._answer(claim, run)
             source = self.name
         elif claim.measured:
@@ -269,7 +270,7 @@ class Entry:
             reason = self._why_no_test(claim, headroom, run if source == self.name else None)
             decided = verdict(interval, expected=claim.expected, mark=claim.mark, margin=claim.margin)
             says = "no test" if reason else decided
-        elif trainable and run and len(run.seeds) < 2:
+        elif trainable and seeds == 1:
             reason = "its rows need two seeds or more"
         else:
             reason = claim.without or (not trainable and self.without) or "no run of it is committed"
@@ -299,8 +300,7 @@ class Entry:
     def _answer(self, claim: Claim, run: Result) -> tuple[Interval, str]:
         """The difference of a claim's two rows in a run of this entry, and how it was measured, in words."""
         row, minus, _ = claim.compare
-        seeds = len(run.seeds)
-        by = f"a run of this item: {run.details.get('size', 'tiny')}, {seeds} seed{'s' if seeds > 1 else ''}"
+        by = f"a run of this item: {run.details.get('size', 'tiny')}, {len(run.seeds)} seeds"
         if {run.recipes.get(label, {}).get("start") for label in (row, minus)} & ALIGNED:
             by += ", from encoders that InfoNCE had aligned, where no paper starts"
         measures = [measure for measure in self.added(claim) if run.select(row=row, minus=minus, measure=measure)]
