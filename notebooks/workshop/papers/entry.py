@@ -305,13 +305,15 @@ class Entry:
             by += ", from encoders that InfoNCE had aligned, where no paper starts"
         measures = [measure for measure in self.added(claim) if run.select(row=row, minus=minus, measure=measure)]
         if not measures:  # an older result, which kept the differences of sums only
-            first, second = (self._sum_of_level(run, label, self.added(claim)) for label in (row, minus))
-            by += f"; RSum of six recalls, where the paper prints four: on those it is {first - second:+.1f}"
+            levels = [self._level(run, label, self.added(claim)) for label in (row, minus)]
+            by += f"; RSum of six recalls, where the paper prints four: on those it is {levels[0] - levels[1]:+.1f}"
         intervals = [run.interval(row=row, minus=minus, measure=measure) for measure in measures or ["RSum"]]
         return sum_of(intervals), by
 
-    def _sum_of_level(self, run: Result, label: str, measures: Sequence[str]) -> float:
-        return sum(run.row(row=label, minus="", measure=measure)["value"] for measure in measures)
+    def _level(self, run: Result, label: str, measures: Sequence[str]) -> float:
+        """The sum of a row's measures."""
+        rows = run.select(row=label, minus="")
+        return sum(row["value"] for row in rows if row["measure"] in measures)
 
     def headroom(self, claim: Claim, run: Result | None) -> float:
         """Return how much a perfect method would gain in the unit of the claim; NaN where that is not measured.

@@ -178,7 +178,7 @@ def entry(monkeypatch):
     """FNE's Figure 5 with micro recipes, as the only item."""
     monkeypatch.setattr(entry_module, "recipe_of", lambda *_: micro("hardest"))
     rows = {f"{part}/4 of K": "hardest" for part in (1, 4)}
-    entry = replace(papers.fne.figure_5, rows=rows)
+    entry = replace(papers.fne.figure_5, rows=rows, truth=False)  # the pictures of `data` have no world
     monkeypatch.setattr(papers, "entries", lambda chosen: {"fne.figure_5": entry})
     return entry
 
