@@ -206,7 +206,7 @@ class Entry:
     @property
     def command(self) -> str:
         """The command that trains its tiny rows and keeps the result; "" where it names no recipes."""
-        return f"python -m workshop reproduce {self.name} --fresh --keep" if self.rows else ""
+        return f"python -m workshop reproduce {self.name} --fresh --keep --seeds 5" if self.rows else ""
 
     def recipes(self, size: str = "tiny") -> "dict[str, Recipe]":
         """The recipes of its rows at a size, by label."""
