@@ -335,9 +335,10 @@ class Entry:
 
         The headroom must reach the printed effect (or the margin of "equal"), and the two controls must behave.
         """
-        needed = claim.margin if claim.expected == "equal" else abs(self.printed(claim) or 0)
-        if headroom < needed:
-            return f"a perfect method would gain {headroom:.1f}, less than the {needed:.1f} in question"
+        needed = claim.margin if claim.expected == "equal" else abs(self.printed(claim) or math.inf)
+        if headroom < needed < math.inf:
+            best = self.oracle or "a ranking by the truth"
+            return f"{best} gains {headroom:.1f}, less than the {needed:.1f} in question"
         for control, sign, fault in ((self.oracle, 1, "did not win"), (self.harmful, -1, "did not lose")):
             if run and control and run.select(row=control, minus=self.baseline, measure="RSum"):
                 change = run.interval(row=control, minus=self.baseline, measure="RSum")

@@ -155,7 +155,7 @@ def test_a_claim_without_a_measurement_says_what_it_needs() -> None:
 
 @pytest.mark.parametrize(
     ("oracle", "harmful", "reason"),
-    [(0.5, -9, "a perfect method"), (9, -9, ""), (9, 9, "did not lose"), (-9, -9, "a perfect method")],
+    [(0.5, -9, "oracle gains 0.5"), (9, -9, ""), (9, 9, "did not lose"), (-9, -9, "oracle gains -9.0")],
 )
 def test_a_trial_that_could_not_have_shown_the_opposite_is_no_test(oracle, harmful, reason) -> None:
     tested = replace(INVENTED, oracle="oracle", harmful="harmful", baseline="theirs")
