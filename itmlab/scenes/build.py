@@ -38,7 +38,7 @@ def load(
     cache: str | Path | None = None,
     regions: Literal[False, True, "pixels", "detector"] = False,
 ) -> "CaptionSet":
-    """The drawn world: scenes with five captions each, in train, val and test of 10 : 1 : 1.
+    """Load the drawn world: scenes with five captions each, in train, val and test of 10 : 1 : 1.
 
     Scene number i is the same however many there are. A higher density of false negatives makes captions more general,
     and so true of more images that do not have them as annotations. At the default 0.17 % of the pairs are true without
@@ -103,7 +103,15 @@ def _check(images: int, size: int, seed: int, unannotated: float) -> None:
 
 
 def table(*, images: int, size: int, seed: int, unannotated: float, cache: str | Path | None = None) -> "Dataset":
-    """The memory-mapped table of these options, drawn first where the cache does not hold it."""
+    """Return the memory-mapped table of a world, which is drawn first if the cache does not hold it.
+
+    Args:
+        images: how many scenes.
+        size: pixels a side.
+        seed: of the world.
+        unannotated: the density of false negatives, 0 to 1.
+        cache: the folder that keeps what is drawn.
+    """
     from datasets import Dataset
 
     options = {"size": size, "seed": seed, "unannotated": unannotated}
@@ -148,7 +156,14 @@ def _draw(work: Path, images: int, options: Mapping[str, Any]) -> None:
 
 
 def rows(*, images: int, size: int, seed: int, unannotated: float, start: int = 0) -> list[dict[str, Any]]:
-    """Rows `start` to `images` of the table; each depends on its own number and the options only.
+    """Draw rows `start` to `images` of the table; each depends on its own number and the options only.
+
+    Args:
+        images: the number after the last row.
+        size: pixels a side.
+        seed: of the world.
+        unannotated: the density of false negatives, 0 to 1.
+        start: the number of the first row.
 
     >>> row = rows(images=1, size=32, seed=0, unannotated=0.0)[0]
     >>> len(row["captions"]), row["image"]["bytes"][1:4]

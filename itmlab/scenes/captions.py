@@ -91,7 +91,12 @@ LEAST_SAID = 7  # objects, attributes and relations in a caption when `unannotat
 
 
 def fragment(chooser: Chooser, sentence: Sentence) -> None:
-    """As in “man riding a horse”."""
+    """Write a caption like “man riding a horse”.
+
+    Args:
+        chooser: makes the choices of this caption.
+        sentence: the caption so far, to which words are added.
+    """
     at = _subject(chooser)
     subject = chooser.say(sentence, at, bare=chooser.chance(0.45))
     if chooser.chance(0.5):
@@ -107,7 +112,14 @@ Frame = Callable[[Chooser, Sentence], None]
 
 
 def tell(chooser: Chooser, sentence: Sentence, form: str = PROGRESSIVE, *, opening: str = "") -> None:
-    """As in “In the park, a man in a red hat is feeding a horse while a girl is reading a book.”"""
+    """Write a caption like “In the park, a man in a red hat is feeding a horse while a girl is reading a book.”
+
+    Args:
+        chooser: makes the choices of this caption.
+        sentence: the caption so far, to which words are added.
+        form: the construction of the verb.
+        opening: words to begin with, or "place" for a place.
+    """
     at, span, placed = _subject(chooser), None, ""
     options = [option for option in chooser.places(at) if option[0] not in ("by", "beside")]
     if opening == "place" and options:
@@ -125,7 +137,12 @@ def tell(chooser: Chooser, sentence: Sentence, form: str = PROGRESSIVE, *, openi
 
 
 def done_to(chooser: Chooser, sentence: Sentence) -> None:
-    """As in “A brown horse being fed by a man in a red hat in the park.”"""
+    """Write a caption in the passive, like “A brown horse being fed by a man in a red hat in the park.”
+
+    Args:
+        chooser: makes the choices of this caption.
+        sentence: the caption so far, to which words are added.
+    """
     known = [fact for fact in chooser.facts.scene.facts if fact.relation in PASSIVE]
     if not known:
         return tell(chooser, sentence)
@@ -141,7 +158,12 @@ def done_to(chooser: Chooser, sentence: Sentence) -> None:
 
 
 def listed(chooser: Chooser, sentence: Sentence) -> None:
-    """As in “A blond boy, a gray cat and a yellow bucket in the kitchen”"""
+    """Write a list, like “A blond boy, a gray cat and a yellow bucket in the kitchen”.
+
+    Args:
+        chooser: makes the choices of this caption.
+        sentence: the caption so far, to which words are added.
+    """
     firsts = list({chooser.entities[at].kind: at for at in chooser.mains}.values())
     count = min(len(firsts), chooser.dice.choice((2, 3, 3, 4) if chooser.generic < 0.5 else (1, 2, 2, 3)))
     mentioned = chooser.dice.sample(firsts, count)
@@ -155,7 +177,12 @@ def listed(chooser: Chooser, sentence: Sentence) -> None:
 
 
 def several(chooser: Chooser, sentence: Sentence) -> None:
-    """As in “Two brown dogs are running on the grass while a boy is eating an apple.”"""
+    """Write about a group, like “Two brown dogs are running on the grass while a boy is eating an apple.”
+
+    Args:
+        chooser: makes the choices of this caption.
+        sentence: the caption so far, to which words are added.
+    """
     groups = chooser.groups()
     if not groups:
         return tell(chooser, sentence)
@@ -339,7 +366,15 @@ def _clothes(chooser: Chooser, sentence: Sentence, subject: int, at: int) -> Non
 
 
 def deeds(chooser: Chooser, at: int) -> list[tuple[str, int]]:
-    """The composed (relation, entity) whose subject is `at`, apart from clothes and the ground."""
+    """Return what a thing does to others, apart from clothes and the ground.
+
+    Args:
+        chooser: makes the choices of this caption.
+        at: the number of the thing.
+
+    Returns:
+        Relation and entity of each composed fact whose subject is the thing.
+    """
     return [
         (fact.relation, fact.object)
         for fact in chooser.facts.scene.facts
@@ -348,7 +383,15 @@ def deeds(chooser: Chooser, at: int) -> list[tuple[str, int]]:
 
 
 def neighbours(chooser: Chooser, at: int) -> list[tuple[str, int]]:
-    """(relation, entity) that hold by position, without pairs such as "a box next to a box"."""
+    """Return the relations that hold by position, without pairs such as "a box next to a box".
+
+    Args:
+        chooser: makes the choices of this caption.
+        at: the number of the thing.
+
+    Returns:
+        Relation and entity of each.
+    """
     entity = chooser.entities[at]
     return [
         (name, other)
@@ -362,6 +405,7 @@ def neighbours(chooser: Chooser, at: int) -> list[tuple[str, int]]:
 
 
 def be(sentence: Sentence, subject: int) -> None:
+    """Say "is" or "are" of the subject."""
     sentence.say("are" if sentence.objects[subject].plural else "is")
 
 
@@ -376,12 +420,26 @@ def _verb(sentence: Sentence, subject: int, form: str, lemma: str, forms: tuple[
 
 
 def say_pose(sentence: Sentence, subject: int, form: str, lemma: str) -> None:
-    """A pose said of the subject ("is sitting")."""
+    """Say the pose of the subject ("is sitting").
+
+    Args:
+        sentence: the caption so far.
+        subject: the subject's number among the objects of the sentence.
+        form: the construction of the verb.
+        lemma: the pose.
+    """
     sentence.attribute(subject, lemma, _verb(sentence, subject, form, lemma, attributes()[lemma].forms))
 
 
 def say_relative(chooser: Chooser, sentence: Sentence, form: str, at: int) -> None:
-    """The pronoun of a relative clause."""
+    """Say "who" or "that" if the construction is a relative clause.
+
+    Args:
+        chooser: makes the choices of this caption.
+        sentence: the caption so far.
+        form: the construction.
+        at: the number of the thing that is spoken of.
+    """
     if form == RELATIVE:
         sentence.say("who" if chooser.entities[at].category == "person" else "that")
 
@@ -389,7 +447,17 @@ def say_relative(chooser: Chooser, sentence: Sentence, form: str, at: int) -> No
 def say_deed(
     chooser: Chooser, sentence: Sentence, subject: int, at: int, relation: str, entity: int, form: str
 ) -> None:
-    """A relation said of the subject, its object's noun phrase included."""
+    """Say a relation of the subject to an object, with the object's noun phrase.
+
+    Args:
+        chooser: makes the choices of this caption.
+        sentence: the caption so far.
+        subject: the subject's number among the objects of the sentence.
+        at: the subject's number among the things of the scene.
+        relation: the name of the relation.
+        entity: the object's number among the things of the scene.
+        form: the construction of the verb.
+    """
     say_relative(chooser, sentence, form, at)
     placed, pose = relation in ("on", "in", *_NEXT), chooser.entities[at].pose
     if placed:  # with the pose ("sits on a bench") or without ("is on a bench")
@@ -408,7 +476,14 @@ def say_deed(
 
 
 def say_setting(chooser: Chooser, sentence: Sentence, subject: int, at: int) -> None:
-    """Where in the world the subject is, if there is anything to say."""
+    """Say where in the world the subject is, if there is anything to say.
+
+    Args:
+        chooser: makes the choices of this caption.
+        sentence: the caption so far.
+        subject: the subject's number among the objects of the sentence.
+        at: the subject's number among the things of the scene.
+    """
     options = chooser.places(at)
     if options:
         preposition, span, place = say_place(chooser, sentence, options)
@@ -416,7 +491,16 @@ def say_setting(chooser: Chooser, sentence: Sentence, subject: int, at: int) -> 
 
 
 def say_place(chooser: Chooser, sentence: Sentence, options: Sequence[tuple[str, str, str]]) -> tuple[str, Span, int]:
-    """Say one of some places: its preposition, the span of it, the place's number among the objects."""
+    """Say one of several places.
+
+    Args:
+        chooser: makes the choices of this caption.
+        sentence: the caption so far.
+        options: preposition, words and lemma of each place.
+
+    Returns:
+        The preposition, its span, and the place's number among the objects of the sentence.
+    """
     preposition, words, lemma = chooser.dice.choice(options)
     span, (article, noun) = sentence.say(preposition), words.split()
     stuff = tuple(number for number, entity in enumerate(chooser.entities) if entity.kind == lemma)

@@ -15,11 +15,11 @@ _SHARED = frozenset({"man", "woman", "boy", "girl", "dog", "ball"})  # kinds tha
 
 
 def compose(seed: int, index: int) -> Scene:
-    """Scene number `index` of the world of `seed`; it does not depend on any other scene.
+    """Return one scene of a world; it does not depend on any other scene.
 
-    >>> scene = compose(0, 3)
-    >>> scene.setting, [entity.kind for entity in scene.objects if entity.category == "animal"]
-    ('garden', ['monkey'])
+    Args:
+        seed: of the world.
+        index: the number of the scene.
     """
     dice = random.Random(f"scenes/{STREAM}{seed}/{index}")
     weights = [setting.weight for setting in SETTINGS.values()]

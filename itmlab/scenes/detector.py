@@ -70,12 +70,13 @@ class Detector(nn.Module):
     def forward(
         self, pixels: Float[Tensor, "region 3 32 32"]
     ) -> tuple[Float[Tensor, "region 192"], dict[str, Float[Tensor, "region answer"]]]:
+        """Return the features and the scores of each answer for crops of pixels."""
         feature = self.feature(self.body(pixels))
         scores = self.heads(functional.relu(feature)).split([len(names) for names in self.asked.values()], dim=1)
         return feature, dict(zip(self.asked, scores, strict=True))
 
     def save(self, path: Path) -> None:
-        """Half-precision weights with the answers' names in one file."""
+        """Write weights in half precision, with the answers' names, into one file."""
         state = {
             name: value.half() if value.is_floating_point() else value for name, value in self.state_dict().items()
         }
@@ -88,7 +89,11 @@ class Detector(nn.Module):
 
     @classmethod
     def load(cls, path: Path = SHIPPED) -> "Detector":
-        """The detector of a file that `save` wrote (the shipped one), in evaluation mode; else an ItmlabError."""
+        """Read the detector that `save` wrote, by default the shipped one, in evaluation mode.
+
+        Raises:
+            ItmlabError: the file is no detector.
+        """
         try:
             with safe_open(str(path), "pt") as file:
                 asked = json.loads(file.metadata()["asked"])  # one key: safetensors would order several at random
@@ -106,7 +111,15 @@ def _convolution(inputs: int, outputs: int, size: int = 3, *, stride: int = 1) -
 
 
 def crops(picture: Image.Image, boxes: Float[np.ndarray, "region 4"]) -> Crops:
-    """What is in each box (pixels) and a little around it, at 32 × 32 pixels, each pixel an average of its area."""
+    """Cut out what is in each box and a little around it.
+
+    Args:
+        picture: the picture.
+        boxes: left, top, right and bottom in pixels.
+
+    Returns:
+        32 x 32 pixels for each box, each pixel an average of its area.
+    """
     wide, high = (boxes[:, 2:] - boxes[:, :2]).T * MARGIN
     grown = boxes + np.stack([-wide, -high, wide, high], axis=1)
     grown = np.clip(grown, 0, np.array([picture.width, picture.height] * 2))
@@ -142,6 +155,11 @@ def learn_to_detect(out: str | Path, drawn: "CaptionSet", settings: Learning = L
     """Train the detector on drawn pictures and write it to `out` / detector.safetensors.
 
     20,000 pictures take about 2 GB of memory.
+
+    Args:
+        out: a folder.
+        drawn: the pictures.
+        settings: of the training.
     """
     from tqdm import tqdm
 
@@ -177,7 +195,15 @@ def learn_to_detect(out: str | Path, drawn: "CaptionSet", settings: Learning = L
 def labelled(
     data: "CaptionSet", asked: dict[str, tuple[str, ...]]
 ) -> tuple[UInt8[Tensor, "region 32 32 3"], Int64[Tensor, "region what"]]:
-    """The crops of all regions of drawn pictures and the numbers of the answers, −1 where nothing is asked."""
+    """Return the crops of all regions of drawn pictures, and the right answers.
+
+    Args:
+        data: drawn pictures.
+        asked: questions and their answers.
+
+    Returns:
+        The crops, and the number of each answer, -1 where nothing is asked.
+    """
     regions = SceneRegions(data.images, data.image_ids, data.world)
     cut, truth = [], []
     for index in range(len(data)):
@@ -194,12 +220,12 @@ def labelled(
 
 
 def whole(picture: Image.Image) -> Float[np.ndarray, "1 4"]:
-    """The box of a whole picture."""
+    """Return the box of a whole picture."""
     return np.array([[0, 0, picture.width, picture.height]], dtype=np.float32)
 
 
 def box_iou(first: Float[Tensor, "a 4"], second: Float[Tensor, "b 4"]) -> Float[Tensor, "a b"]:
-    """Intersection over union of boxes (left, top, right, bottom).
+    """Return the intersection over union of boxes (left, top, right, bottom).
 
     >>> box_iou(torch.tensor([[0.0, 0, 2, 2]]), torch.tensor([[1.0, 0, 3, 2], [5, 5, 6, 6]])).tolist()
     [[0.3333333432674408, 0.0]]
@@ -228,7 +254,7 @@ def _rate(done: float, warm_up: float) -> float:
 def marks(
     model: Detector, cut: UInt8[Tensor, "region 32 32 3"], truth: Int64[Tensor, "region what"]
 ) -> dict[str, float]:
-    """Per cent of right answers: to the kinds by sort (settings for whole pictures), the looks, and the clothes.
+    """Return the percentage of right answers for kinds by sort (settings for whole pictures), looks and clothes.
 
     "kinds" are those of all things and clothes; "worn" the right colour, or none, of each garment of each person.
     """
@@ -264,9 +290,11 @@ class DetectedRegions(SceneRegions):
             self._names = opened.metadata()["kind"].split("\n")
 
     def objects(self, index: int) -> Int64[Tensor, "region"]:
+        """Return the number of the object that each region of a picture is around, -1 for none."""
         return torch.cat([super().objects(index), torch.tensor([self._world.scenes[self._rows[index]].place])])
 
     def boxes(self, index: int) -> Float[np.ndarray, "region 4"]:
+        """Return the boxes of a picture's regions (left, top, right, bottom in pixels)."""
         return np.vstack([super().boxes(index), whole(self._images[self._rows[index]])])
 
     def __getitem__(self, index: int) -> RegionFeatures:
@@ -280,7 +308,7 @@ class DetectedRegions(SceneRegions):
 def detected(
     images: Sequence[Image.Image], image_ids: Sequence[str], world: World, home: Path, weights: Path = SHIPPED
 ) -> DetectedRegions:
-    """The detector's regions of drawn pictures, from a folder under `home` that holds them once they are computed."""
+    """Return the detector's regions of drawn pictures; they are computed once and kept in a folder under `home`."""
     digest = hashlib.sha256(weights.read_bytes()).hexdigest()[:12] if weights.is_file() else "none"
 
     def build(work: Path) -> None:

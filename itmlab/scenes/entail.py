@@ -21,11 +21,14 @@ _UNKNOWN, _SCENERY = -2, -1  # stand for what an unknown word may mean, and for 
 
 
 def entails(facts: Facts, graph: SceneGraph) -> int:
-    """TRUE, OPEN or FALSE: is what `graph` says true of the scene of `facts`?
+    """Judge whether a graph is true of a scene.
 
-    >>> facts = Facts(Scene("field", (Entity("dog", colour="brown", pose="run"), Entity("grass"), Entity("field")), ()))
-    >>> [entails(facts, SceneGraph((SceneObject(word, (), 1),))) for word in ("animal", "cat", "philosophy")]
-    [2, 0, 1]
+    Args:
+        facts: the scene.
+        graph: what a sentence says.
+
+    Returns:
+        TRUE, OPEN or FALSE.
     """
     choices = [candidates(facts.scene, wanted) for wanted in graph.objects]
     if not all(choice or wanted.count == 0 for choice, wanted in zip(choices, graph.objects, strict=True)):
@@ -34,7 +37,15 @@ def entails(facts: Facts, graph: SceneGraph) -> int:
 
 
 def candidates(scene: Scene, wanted: SceneObject) -> list[tuple[int, int]]:
-    """(entity, level) of everything that an object of a graph may mean, best first."""
+    """Return everything that an object of a graph may mean, best first.
+
+    Args:
+        scene: where it is looked for.
+        wanted: the object of the graph.
+
+    Returns:
+        The number of each entity and how well it fits.
+    """
     entries = nouns().get(wanted.lemma)
     if entries is None:
         return [(_UNKNOWN, OPEN)]
@@ -45,7 +56,7 @@ def candidates(scene: Scene, wanted: SceneObject) -> list[tuple[int, int]]:
 
 
 def is_group(wanted: SceneObject) -> bool:
-    """Whether an object of a graph speaks of several things (or of none) at once."""
+    """Return whether an object of a graph speaks of several things (or of none) at once."""
     return wanted.plural or (wanted.count is not None and wanted.count != 1)
 
 
@@ -61,7 +72,7 @@ class Search:
         self.reached, self.steps = FALSE, 0
 
     def best(self) -> int:
-        """The greatest truth label over all ways to choose."""
+        """Return the greatest truth label over all ways to choose."""
         self._choose(0, TRUE)
         return self.reached
 
@@ -142,7 +153,12 @@ def _count(wanted: SceneObject, levels: list[int]) -> int:
 
 
 def suits(wanted: SceneObject, entity: Entity) -> int:
-    """Whether an entity can be what a graph's object speaks of, relations apart."""
+    """Judge whether an entity can be what an object of a graph means, apart from its relations.
+
+    Args:
+        wanted: the object of the graph.
+        entity: the thing.
+    """
     level = named(wanted.lemma, entity)
     if not level:
         return level
@@ -151,7 +167,7 @@ def suits(wanted: SceneObject, entity: Entity) -> int:
 
 
 def named(lemma: str, entity: Entity) -> int:
-    """Whether `lemma` names an entity."""
+    """Judge whether `lemma` names an entity."""
     entries = nouns().get(lemma)
     return OPEN if entries is None else max(_named(entry, entity) for entry in entries)
 
@@ -165,7 +181,13 @@ def _named(noun: Noun, entity: Entity) -> int:
 
 
 def described(lemma: str, entity: Entity, others: tuple[str, ...] = ()) -> int:
-    """Whether the attribute `lemma` is true of an entity; `others` are attributes said of it in the same breath."""
+    """Judge whether an attribute is true of an entity.
+
+    Args:
+        lemma: the attribute.
+        entity: the thing.
+        others: attributes that the same phrase gives it.
+    """
     entry = attributes().get(lemma)
     if entry is None or entity.category in ("stuff", "place"):
         return OPEN
@@ -188,7 +210,14 @@ def described(lemma: str, entity: Entity, others: tuple[str, ...] = ()) -> int:
 
 
 def related(facts: Facts, subject: int, lemma: str, entity: int) -> int:
-    """Whether the relation word `lemma` is true of two entities; "sit on" is "sit" and "on"."""
+    """Judge whether a relation word is true of two entities; "sit on" is "sit" and "on".
+
+    Args:
+        facts: the scene.
+        subject: the number of the first entity.
+        lemma: the relation word.
+        entity: the number of the second one.
+    """
     level, rest = TRUE, lemma
     while rest:
         entry = relations().get(rest)
@@ -228,14 +257,16 @@ class Parsed(NamedTuple):
     covered: bool
 
     def truth_label(self, level: int) -> int:
-        """The truth label of the sentence, given that of its graph: true only if all of it was understood."""
+        """Return the truth label of the sentence, given that of its graph: true only if all of it was understood."""
         return level if self.covered or level != TRUE else OPEN
 
 
 def parsed(sentences: Sequence[str], *, cache: bool = True) -> list[Parsed]:
-    """What each sentence says, by the shipped parser and the world's own words.
+    """Parse sentences with the shipped parser and the words of the world.
 
-    A sentence that denies something ("without a hat") is beyond the graph: it is empty. "No dogs" is a count of 0.
+    Args:
+        sentences: what to parse.
+        cache: whether to keep the results on disk.
     """
     from ..text.parsing import parse
 
@@ -244,7 +275,7 @@ def parsed(sentences: Sequence[str], *, cache: bool = True) -> list[Parsed]:
 
 @lru_cache(maxsize=4096)
 def parsed_sentence(sentence: str) -> Parsed:
-    """What one sentence says, remembered: it is often asked of picture after picture."""
+    """Parse one sentence, and remember it: it is often asked of picture after picture."""
     return parsed([sentence])[0]
 
 

@@ -27,12 +27,12 @@ _DROPS = {"umbrella": 0.15, "flower": 0.3, "book": 0.3, "guitar": 0.36, "cup": 0
 
 
 def ground(draft: Draft) -> float:
-    """A chance place to stand on, as picture height from the top."""
+    """Return a random place to stand on, in picture heights from the top."""
     return draft.dice.uniform(*(SETTINGS[draft.setting].standing or (max(draft.horizon + 0.2, 0.78), 0.95)))
 
 
 def facing(draft: Draft) -> bool:
-    """Whether it looks to the left."""
+    """Return at random whether something looks to the left."""
     return draft.chance(0.5)
 
 
@@ -42,7 +42,7 @@ def someone(draft: Draft, **how) -> int:
 
 
 def put_in_hand(draft: Draft, person: int, kind: str, **chosen) -> int:
-    """Add a thing of `kind` in a person's near hand; the hands must already be posed."""
+    """Put a thing of `kind` into a person's near hand, whose pose must be set."""
     who = draft.entities[person]
     x, y = hand(who.kind, who.pose, who.hands, x=who.x, base=who.base, height=who.height, flip=who.flip)
     held = draft.add(kind, base=who.base, **chosen)
@@ -56,14 +56,30 @@ def put_in_hand(draft: Draft, person: int, kind: str, **chosen) -> int:
 
 
 def stand_apart(draft: Draft, first: int, second: int, gap: float, way: int) -> None:
-    """Put the second `gap` beside the first, to the right for `way` 1."""
+    """Put the second thing beside the first.
+
+    Args:
+        draft: the scene so far.
+        first: the number of the first thing.
+        second: the number of the second one.
+        gap: the free space between them in picture heights.
+        way: 1 for the right, -1 for the left.
+    """
     a, b = draft.entities[first].extent, draft.entities[second].extent
     shift = a[2] + gap - b[0] if way > 0 else a[0] - gap - b[2]
     draft.change(second, x=draft.entities[second].x + shift)
 
 
 def seated(draft: Draft, seat: int, kind: str, *, side: float = 0.0, hands: str = "front") -> int:
-    """Add a person of `kind` sitting on a seat, `side` of its heights from its middle."""
+    """Add a person who sits on a seat.
+
+    Args:
+        draft: the scene so far.
+        seat: the number of the seat.
+        kind: of the person.
+        side: how many of its heights the person sits from the middle.
+        hands: what the hands do.
+    """
     it = draft.entities[seat]
     person = draft.add(kind, base=it.base, pose="sit", hands=hands, flip=it.flip, scale=0.95)
     who = draft.entities[person]
@@ -85,7 +101,7 @@ _CHASES = (
 
 
 def hold(draft: Draft, grasps: Mapping[str, str] = _GRASPS) -> None:
-    """Someone stands or walks, holding something; an umbrella may shelter a second person."""
+    """Add someone who stands or walks and holds something; an umbrella may shelter a second person."""
     kind = draft.dice.choice(tuple(grasps))
     pose = draft.dice.choice(("stand", "stand", "walk"))
     person = someone(draft, base=ground(draft), pose=pose, hands=grasps[kind], flip=facing(draft))
@@ -97,7 +113,7 @@ def hold(draft: Draft, grasps: Mapping[str, str] = _GRASPS) -> None:
 
 
 def play_guitar(draft: Draft) -> None:
-    """Someone plays the guitar, standing or sitting."""
+    """Add someone who plays the guitar, standing or sitting."""
     sits = draft.chance(0.35)
     base, flip = ground(draft), facing(draft)
     if sits:
@@ -111,7 +127,7 @@ def play_guitar(draft: Draft) -> None:
 
 
 def chase(draft: Draft) -> None:
-    """One runs after another, or after a ball."""
+    """Add one who runs after another, or after a ball."""
     base, flip = ground(draft), facing(draft)
     who, whom = draft.dice.choice(_CHASES)
     running, hands = {"flip": flip, "base": base, "pose": "run"}, {"hands": "swing"}
@@ -122,7 +138,7 @@ def chase(draft: Draft) -> None:
 
 
 def kick(draft: Draft) -> None:
-    """Someone kicks a ball."""
+    """Add someone who kicks a ball."""
     base, flip = ground(draft), facing(draft)
     person = someone(draft, base=base, pose="kick", hands="swing", flip=flip)
     ball = draft.add("ball", base=base - 0.03, size="")
@@ -131,7 +147,7 @@ def kick(draft: Draft) -> None:
 
 
 def fly_kite(draft: Draft) -> None:
-    """Someone flies a kite."""
+    """Add someone who flies a kite."""
     base, flip = ground(draft), facing(draft)
     person = someone(draft, base=base, pose=draft.dice.choice(("stand", "run")), hands="up", flip=flip)
     kite = draft.add("kite", (-1 if flip else 1) * draft.dice.uniform(0.2, 0.34), draft.dice.uniform(0.3, 0.36))
@@ -143,23 +159,23 @@ def fly_kite(draft: Draft) -> None:
 
 
 def animals(draft: Draft) -> None:
-    """One animal, or up to four of a kind."""
+    """Add one animal, or up to four of a kind."""
     _many(draft, draft.dice.choice(SETTINGS[draft.setting].animals.split()), draft.dice.choice((1, 1, 1, 2, 2, 3, 4)))
 
 
 def people(draft: Draft) -> None:
-    """One to three people of a kind, doing the same."""
+    """Add one to three people of a kind, doing the same."""
     _many(draft, draft.dice.choice(PEOPLE), draft.dice.choice((1, 2, 2, 3)))
 
 
 def vehicles(draft: Draft, kinds: str = "car car bus truck bicycle motorcycle") -> None:
-    """One vehicle, or two or three."""
+    """Add one vehicle, or two or three."""
     kind = draft.dice.choice(kinds.split())
     _many(draft, kind, draft.dice.choice((1, 1, 2, 3) if kind not in ("bus", "truck", "tractor") else (1,)))
 
 
 def toys(draft: Draft, kinds: str = "ball balloon box bag flower ball balloon") -> None:
-    """One to four of a toy."""
+    """Add one to four of a toy."""
     kind = draft.dice.choice(kinds.split())
     _many(draft, kind, draft.dice.choice((1, 2, 3, 4)))
 
@@ -196,7 +212,7 @@ _SADDLES = {"horse": (0.0, 0.64), "elephant": (-0.05, 0.9), "bicycle": (-0.19, 0
 
 
 def ride(draft: Draft) -> None:
-    """Someone rides an animal, a bicycle or a motorcycle, or stands on a skateboard."""
+    """Add someone who rides an animal, a bicycle or a motorcycle, or stands on a skateboard."""
     kinds = ("bicycle", "skateboard") if draft.setting in INDOORS else (*_SADDLES, "skateboard", "horse", "bicycle")
     kind = draft.dice.choice(kinds)
     base, flip = ground(draft), facing(draft)
@@ -219,7 +235,7 @@ def ride(draft: Draft) -> None:
 
 
 def sail(draft: Draft) -> None:
-    """A boat on the water, with a person in it or empty."""
+    """Add a boat on the water, with a person in it or empty."""
     base = draft.dice.uniform(*{"beach": (0.53, 0.57), "harbor": (0.58, 0.66)}.get(draft.setting, (0.68, 0.78)))
     boat = draft.add("boat", base=base, flip=facing(draft), scale=0.92)
     it = draft.entities[boat]
@@ -231,7 +247,7 @@ def sail(draft: Draft) -> None:
 
 
 def walk_animal(draft: Draft) -> None:
-    """Someone leads an animal on a leash."""
+    """Add someone who leads an animal on a leash."""
     kinds = ("dog",) if draft.setting in INDOORS else ("dog", "dog", "dog", "horse", "cow", "elephant")
     kind = draft.dice.choice(kinds)
     base, flip = ground(draft), facing(draft)
@@ -243,7 +259,7 @@ def walk_animal(draft: Draft) -> None:
 
 
 def jump_over(draft: Draft) -> None:
-    """A dog or a horse jumps over something."""
+    """Add a dog or a horse that jumps over something."""
     base, flip = ground(draft), facing(draft)
     below = draft.add(draft.dice.choice(("box", "fence")), base=base, size="", scale=0.85)
     kind = "dog" if draft.setting in INDOORS else draft.dice.choice(("dog", "dog", "horse"))
@@ -256,7 +272,7 @@ def jump_over(draft: Draft) -> None:
 
 
 def sit(draft: Draft) -> None:
-    """Someone sits on a seat, perhaps reading, or an animal does."""
+    """Add someone who sits on a seat, perhaps reading, or an animal does."""
     base = ground(draft)
     seats = ("chair", "sofa", "sofa", "box") if draft.setting in INDOORS else ("bench", "bench", "chair", "box")
     kind = draft.dice.choice(seats)
@@ -285,7 +301,7 @@ def sit(draft: Draft) -> None:
 
 
 def table(draft: Draft, tops: str = "cup flower book cat cup bag") -> None:
-    """Something on a table, perhaps an animal or a thing under it."""
+    """Add a table with something on it, perhaps with an animal or a thing under it."""
     base = ground(draft)
     number = draft.add("table", base=base)
     height = draft.entities[number].height
@@ -305,7 +321,7 @@ def table(draft: Draft, tops: str = "cup flower book cat cup bag") -> None:
 
 
 def beside(draft: Draft, more: str = "") -> None:
-    """Someone beside an animal, a vehicle or a thing."""
+    """Add someone beside an animal, a vehicle or a thing."""
     base, flip = ground(draft), facing(draft)
     person = someone(draft, base=base, pose="stand", flip=flip)
     entities = ("dog", "cat", "bicycle", "box", "chair", "rabbit", *more.split())
@@ -320,7 +336,7 @@ def beside(draft: Draft, more: str = "") -> None:
 
 
 def under_tree(draft: Draft) -> None:
-    """Someone or an animal under a tree."""
+    """Add someone or an animal under a tree."""
     base = ground(draft)
     draft.add("tree", base=base - 0.03, size="", scale=1.05)
     kind = draft.dice.choice(("dog", "cat", "rabbit", "sheep", "cow", "boy", "girl", "horse", "bench"))
@@ -331,7 +347,7 @@ def under_tree(draft: Draft) -> None:
 
 
 def perched(draft: Draft) -> None:
-    """An owl, a bird or a cat on something."""
+    """Add an owl, a bird or a cat on something."""
     base = ground(draft)
     below = draft.add(draft.dice.choice(("box", "suitcase", "drum", "bench", "piano")), base=base, size="")
     it = draft.entities[below]
@@ -360,9 +376,17 @@ def deed(
     turned: bool = False,
     held: str = "",
 ) -> Callable[[Draft], None]:
-    """The event that someone in `pose` stands in `relation` to one of `kinds`, `gap` ahead or behind.
+    """Return the event in which someone does something to one of several kinds.
 
-    `turned`: it faces back. `held` is what they hold besides: one of several kinds.
+    Args:
+        relation: what is done.
+        kinds: the kinds to which it may be done, separated by blanks.
+        hands: what the hands do.
+        pose: of the person.
+        gap: the free space between the two.
+        ahead: whether the thing is ahead of the person.
+        turned: whether the thing looks the other way than the person.
+        held: the kinds that the person may hold, separated by blanks.
     """
 
     def make(draft: Draft) -> None:
@@ -385,7 +409,7 @@ def deed(
 
 
 def throw(draft: Draft) -> None:
-    """Someone has just thrown a ball."""
+    """Add someone who has just thrown a ball."""
     flip = facing(draft)
     person = someone(draft, base=ground(draft), pose="stand", hands="throw", flip=flip)
     ball = put_in_hand(draft, person, "ball", size="")
@@ -395,7 +419,7 @@ def throw(draft: Draft) -> None:
 
 
 def eat(draft: Draft) -> None:
-    """Someone eats, standing or on a seat; or a monkey does."""
+    """Add someone who eats, standing or on a seat, or a monkey that does."""
     base, flip, kind = ground(draft), facing(draft), draft.dice.choice(("apple", "banana", "pizza", "cake"))
     if draft.chance(0.25):
         eater = draft.add("monkey", base=base, pose="sit", flip=flip, size="")
@@ -415,7 +439,7 @@ def eat(draft: Draft) -> None:
 
 
 def sweep(draft: Draft) -> None:
-    """Someone sweeps with a broom."""
+    """Add someone who sweeps with a broom."""
     person = someone(draft, base=ground(draft), pose="stand", hands="sweep", flip=facing(draft))
     broom = put_in_hand(draft, person, "broom")
     draft.change(broom, base=draft.entities[person].base + 0.004)
@@ -424,7 +448,7 @@ def sweep(draft: Draft) -> None:
 
 
 def use_laptop(draft: Draft) -> None:
-    """Someone sits with a laptop on their knees."""
+    """Add someone who sits with a laptop on their knees."""
     seats = ("chair", "sofa") if draft.setting in INDOORS else ("bench", "chair", "suitcase")
     seat = draft.add(draft.dice.choice(seats), base=ground(draft), flip=facing(draft), size="")
     person = seated(draft, seat, draft.dice.choice(PEOPLE))
@@ -435,7 +459,7 @@ def use_laptop(draft: Draft) -> None:
 
 
 def climb(draft: Draft) -> None:
-    """Someone climbs a ladder, or a monkey a tree."""
+    """Add someone who climbs a ladder, or a monkey a tree."""
     base, flip = ground(draft), facing(draft)
     if draft.setting not in INDOORS and draft.chance(0.35):
         below = draft.add("tree", base=base - 0.02, size="", shade=0.3)
@@ -453,7 +477,7 @@ def climb(draft: Draft) -> None:
 
 
 def drive(draft: Draft) -> None:
-    """Someone drives a tractor."""
+    """Add someone who drives a tractor."""
     base, flip = ground(draft), facing(draft)
     tractor = draft.add("tractor", base=base, flip=flip)
     it, way = draft.entities[tractor], -1 if flip else 1
@@ -464,7 +488,7 @@ def drive(draft: Draft) -> None:
 
 
 def glide(draft: Draft) -> None:
-    """Someone rides a scooter, sits on a sled in the snow or comes down a slide."""
+    """Add someone who rides a scooter, sits on a sled in the snow or comes down a slide."""
     kinds = {"winter": ("sled",), "playground": ("slide", "slide", "scooter")}.get(draft.setting, ("scooter",))
     kind, base, flip = draft.dice.choice(kinds), ground(draft), facing(draft)
     below, way = draft.add(kind, base=base, flip=flip), -1 if flip else 1
@@ -490,7 +514,7 @@ def glide(draft: Draft) -> None:
 
 
 def train(draft: Draft) -> None:
-    """A train on the track."""
+    """Add a train on the track."""
     draft.add("train", base=0.64, flip=facing(draft))
 
 

@@ -44,7 +44,13 @@ class Facts:
         self.worked_out: dict[tuple[int, str, int], TruthLabel] = {}
 
     def holds(self, subject: int, relation: str, entity: int) -> TruthLabel:
-        """Whether entity number `subject` stands in `relation` (a name of RULES) to entity number `entity`."""
+        """Judge whether two entities stand in a relation.
+
+        Args:
+            subject: the number of the first entity.
+            relation: a name of RULES.
+            entity: the number of the second one.
+        """
         key = subject, relation, entity
         if key not in self.worked_out:
             self.worked_out[key] = self._decide(*key)
@@ -63,17 +69,21 @@ class Facts:
         return RULES[relation](Pair(self, subject, entity))
 
     def between(self, first: int, second: int) -> set[str]:
-        """The composed relations between two entities, whichever way they go."""
+        """Return the composed relations between two entities in either direction."""
         return self.linked.get((first, second), set()) | self.linked.get((second, first), set())
 
     def root(self, number: int) -> int:
-        """What carries a thing in the end: the horse under a rider, the person who wears a hat."""
+        """Return what carries a thing in the end: the horse under a rider, the person who wears a hat."""
         while number in self.support:
             number = self.support[number]
         return number
 
     def ground(self, number: int) -> tuple[str, str]:
-        """How the root of a thing stands on stuff: ("on", "grass"), ("in", "water"), ("", "") for things in the air."""
+        """Return how the root of a thing stands on stuff.
+
+        Returns:
+            ("on", "grass") or ("in", "water"), and ("", "") for things in the air.
+        """
         root = self.root(number)
         for fact in self.scene.facts:
             if fact.subject == root and self.entities[fact.object].category == "stuff":
@@ -117,39 +127,42 @@ class Pair:
 
     @property
     def turned(self) -> "Pair":
-        """The same two, the object first."""
+        """Return the same two things, the object first."""
         return Pair(self.facts, self.entity, self.subject)
 
     @cached_property
     def touching(self) -> set[str]:
-        """The composed relations, either way, in which two things touch: beside these "next to" says nothing."""
+        """Return the composed relations, in either direction, in which two things touch.
+
+        Beside these "next to" says nothing.
+        """
         return (self.composed | self.composed_back) & _TOUCHING
 
     @cached_property
     def gap(self) -> float:
-        """The free width between the two boxes in picture heights, negative where they overlap."""
+        """Return the free width between the two boxes in picture heights, negative where they overlap."""
         (left, _, right, _), (c, _, d, _) = self.a.extent, self.b.extent
         return max(c - right, left - d)
 
     @property
     def narrow(self) -> float:
-        """The smaller of the two widths."""
+        """Return the smaller of the two widths."""
         return min(right - left for left, _, right, _ in (self.a.extent, self.b.extent))
 
     @cached_property
     def nearer(self) -> float:
-        """How much nearer to us `a` stands, or what carries it, in picture heights."""
+        """Return how much nearer to us `a` stands, or what carries it, in picture heights."""
         entities, root = self.facts.entities, self.facts.root
         return entities[root(self.subject)].base - entities[root(self.entity)].base
 
     @property
     def afoot(self) -> bool:
-        """Whether both stand on something rather than hang in the air."""
+        """Return whether both stand on something rather than hang in the air."""
         return all(self.facts.ground(number)[1] not in ("", "sky") for number in (self.subject, self.entity))
 
     @property
     def towards(self) -> bool:
-        """Whether `a` faces `b`."""
+        """Return whether `a` faces `b`."""
         return (self.b.x < self.a.x) == self.a.flip
 
 

@@ -186,7 +186,7 @@ class Scene:
 
     @classmethod
     def from_json(cls, text: str) -> "Scene":
-        """The scene that `to_json` wrote down."""
+        """Read the scene that `to_json` wrote."""
         plain = json.loads(text)
         entities = tuple(Entity(**entity) for entity in plain["objects"])
         facts = tuple(Fact(*fact) for fact in plain["facts"])
@@ -217,7 +217,18 @@ class Draft:
         return self.dice.random() < share
 
     def add(self, kind: str, x: float = 0.0, base: float = 0.9, *, scale: float = 1.0, **chosen) -> int:
-        """Add a thing with chance colour, pattern, size, hair and variant unless `chosen`; its number."""
+        """Add a thing with random colour, pattern, size, hair and variant, unless `chosen`.
+
+        Args:
+            kind: of the thing.
+            x: its middle.
+            base: where it stands.
+            scale: its size as a multiple of the usual one.
+            chosen: fields of `Entity` that are given.
+
+        Returns:
+            Its number.
+        """
         dice, table = self.dice, KINDS[kind]
         looks: dict = {"shade": round(dice.random(), 4)}
         if table.colours:
@@ -251,16 +262,28 @@ class Draft:
         self.entities[number] = replace(self.entities[number], **values)
 
     def fact(self, subject: int, relation: str, entity: int) -> None:
-        """Note that a relation holds."""
+        """Note that a relation holds.
+
+        Args:
+            subject: the number of the first thing.
+            relation: its name.
+            entity: the number of the second thing.
+        """
         self.facts.append(Fact(subject, relation, entity))
 
     def span(self, first: int, last: int | None = None) -> tuple[float, float]:
-        """Left and right end of all things from number `first` to `last` (excluded)."""
+        """Return the left and right end of all things from number `first` up to `last`, excluded."""
         lefts, _, rights, _ = zip(*(entity.extent for entity in self.entities[first:last]), strict=True)
         return min(lefts), max(rights)
 
     def move(self, first: int, last: int, shift: float) -> None:
-        """Move things `first` to `last` (excluded) sideways."""
+        """Move things sideways.
+
+        Args:
+            first: the number of the first one.
+            last: the number after the last one.
+            shift: in picture heights, to the right.
+        """
         for number in range(first, last):
             self.change(number, x=self.entities[number].x + shift)
 
@@ -270,7 +293,7 @@ class Draft:
         self.facts = [fact for fact in self.facts if max(fact.subject, fact.object) < first]
 
     def freeze(self) -> Scene:
-        """The finished scene, with its stuff and its place as its last objects."""
+        """Return the finished scene; its stuff and its place are its last objects."""
         setting = SETTINGS[self.setting]
         first = len(self.entities)
         entities = [

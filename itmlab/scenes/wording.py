@@ -38,7 +38,19 @@ class Sentence:
         adjectives: tuple[str, ...] = (),
         count: int | None = 1,
     ) -> int:
-        """A noun phrase: `before` (article or number), adjectives ("and" is only said), noun; its object's number."""
+        """Say a noun phrase.
+
+        Args:
+            lemma: of the noun.
+            surface: the noun as it is written.
+            means: the numbers of the entities that it means.
+            before: an article or number.
+            adjectives: lemmas and words before the noun; "and" is only said.
+            count: how many things it speaks of, if it says so.
+
+        Returns:
+            The object's number in the sentence.
+        """
         if before == "a":
             before = "an" if (*adjectives, surface)[0][0] in "aeiou" else "a"
         self.say(before)
@@ -50,16 +62,29 @@ class Sentence:
         return len(self.objects) - 1
 
     def attribute(self, number: int, lemma: str, surface: str) -> None:
-        """Say a verb or adjective about an object after its noun ("is running")."""
+        """Say a verb or adjective of an object after its noun ("is running").
+
+        Args:
+            number: the object's number.
+            lemma: of the attribute.
+            surface: as it is written.
+        """
         entry = self.objects[number]
         self.objects[number] = replace(entry, attributes=(*entry.attributes, Attribute(lemma, self.say(surface))))
 
     def relate(self, subject: int, lemma: str, entity: int, span: Span) -> None:
-        """Note a relation whose words have been said at `span`."""
+        """Note a relation whose words have been said.
+
+        Args:
+            subject: the number of the first object.
+            lemma: of the relation.
+            entity: the number of the second object.
+            span: where its words stand.
+        """
         self.relations.append(Relation(subject, lemma, entity, span))
 
     def graph(self, *, stop: bool, capital: bool) -> SceneGraph:
-        """The finished graph; its tokens are those of `text`."""
+        """Return the finished graph; its tokens are those of `text`."""
         tokens = [*self.tokens, "."] if stop else list(self.tokens)
         if capital:
             tokens[0] = tokens[0][0].upper() + tokens[0][1:]
@@ -67,16 +92,12 @@ class Sentence:
 
 
 def text(tokens: tuple[str, ...]) -> str:
-    """The tokens as one writes them: no blank before a comma or a full stop.
-
-    >>> text(("A", "man", ",", "a", "dog", "."))
-    'A man, a dog.'
-    """
+    """Join tokens as one writes them: no blank before a comma or a full stop."""
     return " ".join(tokens).replace(" ,", ",").replace(" .", ".")
 
 
 def number_word(count: int) -> str:
-    """The English word of a count from 2 to 12; a scene shows no more of a kind."""
+    """Return the English word of a count from 2 to 12; a scene shows no more of a kind."""
     return _NUMBERS[count - 2]
 
 
@@ -104,11 +125,11 @@ class Chooser:
         return self.dice.random() < share
 
     def between(self, specific: float, general: float) -> float:
-        """A probability that goes from `specific` to `general` with the knob."""
+        """Return a probability between `specific` and `general`, as the knob is set."""
         return specific + (general - specific) * self.generic
 
     def noun(self, *entities: Entity) -> Noun:
-        """A name for one thing, or for several things at once: its own, or one of wider meaning."""
+        """Return a name for one thing, or for several at once: its own, or one of wider meaning."""
 
         def fits(noun: Noun, entity: Entity) -> bool:
             return not noun.needs or getattr(entity, noun.needs[0]) == noun.needs[1]
@@ -119,7 +140,7 @@ class Chooser:
         return self.dice.choices(nouns, [weights[noun.general] for noun in nouns])[0]
 
     def adjectives(self, entity: Entity, noun: Noun) -> tuple[str, ...]:
-        """Some visible properties of a thing, in English order."""
+        """Return some visible properties of a thing in English order."""
         share = self.between(0.85, 0.12)
         words: list[str] = []
         if entity.size and noun.needs is None and self.chance(share):
@@ -142,7 +163,17 @@ class Chooser:
         return (*words, entity.pattern) if patterned else tuple(words)
 
     def say(self, sentence: Sentence, at: int, *, bare: bool = False, definite: float = 0.1) -> int:
-        """A noun phrase for one thing; `bare` leaves the article out, `definite` is the chance of "the"."""
+        """Say a noun phrase for one thing.
+
+        Args:
+            sentence: the caption so far.
+            at: the number of the thing in the scene.
+            bare: leave the article out.
+            definite: the probability of "the".
+
+        Returns:
+            The object's number in the sentence.
+        """
         entity = self.entities[at]
         noun = self.noun(entity)
         adjectives = self.adjectives(entity, noun)
@@ -154,7 +185,16 @@ class Chooser:
         return sentence.entity(noun.lemma, surface, (at,), before=before, adjectives=adjectives)
 
     def say_group(self, sentence: Sentence, group: tuple[int, ...], *, bare: bool = False) -> int:
-        """A noun phrase for all things of a sort, with their number or without."""
+        """Say a noun phrase for all things of a sort, with their number or without.
+
+        Args:
+            sentence: the caption so far.
+            group: the numbers of the things in the scene.
+            bare: leave the article out.
+
+        Returns:
+            The object's number in the sentence.
+        """
         noun, first = self.noun(*(self.entities[at] for at in group)), self.entities[group[0]]
         alike = first.colour and len({self.entities[at].colour for at in group}) == 1
         adjectives = (first.colour,) if alike and self.chance(self.between(0.8, 0.1)) else ()

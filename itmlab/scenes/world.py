@@ -78,7 +78,7 @@ class World:
         return f"World({len(self._images)} scenes, {len(self._captions)} captions)"
 
     def select(self, image_indices: Sequence[int] | Tensor, caption_indices: Sequence[int] | Tensor) -> "World":
-        """The world of these images and captions, renumbered in this order; what was read stays read."""
+        """Return the world of these images and captions, numbered in this order."""
         other = World.__new__(World)
         vars(other).update(vars(self))  # with what was read already, which `copy` leaves out
         other._images = [self._images[int(at)] for at in image_indices]
@@ -87,7 +87,11 @@ class World:
         return other
 
     def swaps(self) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
-        """What each noun and each relation may be swapped for so that the sentence turns false (VSE-C)."""
+        """Return what nouns and relations may be swapped for so that a sentence becomes false.
+
+        References:
+            Shi et al. (2018), VSE-C.
+        """
         return noun_swaps(), relation_swaps()
 
     def implied_words(self) -> dict[str, frozenset[str]]:
@@ -95,9 +99,14 @@ class World:
         return implied_words()
 
     def entails(self, image: int, sentence: SceneGraph | str) -> bool | None:
-        """Is the sentence true of the image? True, False, or None where the picture or the words leave it open.
+        """Judge whether a sentence is true of an image.
 
-        A string is parsed by `text.parse` with the shipped pipeline; what names nothing that can be seen is None.
+        Args:
+            image: its number.
+            sentence: a scene graph, or text that `text.parse` reads with the shipped parser.
+
+        Returns:
+            True, False, or None where the picture or the words leave it open.
         """
         facts = self._facts(self._images[image])
         reading = Parsed(sentence, covered=True) if isinstance(sentence, SceneGraph) else parsed_sentence(sentence)
@@ -148,11 +157,14 @@ class World:
         return Unannotated(more / count, more / max(true.numel(), 1), undecided / count, more / sure)
 
     def objects(self, image: int) -> tuple[Entity, ...]:
-        """What the image shows, with `kind`, `category`, `attributes` and more."""
+        """Return what an image shows, with `kind`, `category`, `attributes` and more."""
         return self.scenes[image].objects
 
     def masks(self, image: int) -> Bool[Tensor, "object height width"]:
-        """The visible pixels of each object; a person's include what they wear, a setting's all ground and sky."""
+        """Return the visible pixels of each object.
+
+        A person's include what they wear, a setting's all ground and sky.
+        """
         marks = torch.from_numpy(self._pixels(self._images[image]).astype(np.int64))
         entities = self.objects(image)
         masks = marks[None] == torch.arange(1, len(entities) + 1)[:, None, None]
@@ -165,11 +177,20 @@ class World:
         return masks
 
     def questions(self) -> dict[str, tuple[str, ...]]:
-        """What can be asked of a region or a patch, and the answers."""
+        """Return what can be asked of a region or a patch, and the answers."""
         return questions()
 
     def patch_answers(self, image: int, rows: int, columns: int) -> Int64[Tensor, "patch question"]:
-        """The answers to `questions` about the object that covers most of each patch of a picture, row by row."""
+        """Return the answers to `questions` about the object that covers most of each patch.
+
+        Args:
+            image: the number of the picture.
+            rows: how many rows of patches it has.
+            columns: how many patches a row has.
+
+        Returns:
+            The numbers of the answers, patch by patch, row by row.
+        """
         marks = self._pixels(self._images[image])
         patches = [part for row in np.array_split(marks, rows) for part in np.array_split(row, columns, axis=1)]
         most = [int(np.bincount(patch.ravel()).argmax()) - 1 for patch in patches]
@@ -177,7 +198,7 @@ class World:
         return torch.tensor([known[number] for number in most])
 
     def boxes(self, image: int) -> Int64[Tensor, "object 4"]:
-        """The smallest box (left, top, right, bottom in pixels, ends excluded) around each object's visible pixels."""
+        """Return the smallest box around each object's visible pixels (left, top, right, bottom; ends excluded)."""
         corners = []
         for mask in self.masks(image):
             places = mask.nonzero().flip(1)  # (x, y)
@@ -185,10 +206,11 @@ class World:
         return torch.stack(corners)
 
     def object_of_word(self, caption: int, token_index: int) -> list[int]:
-        """The objects of the caption's own image that a word of it means; none for articles, relations and the like.
+        """Return the objects of the caption's own image that a word means; none for articles and relations.
 
-        `token_index` counts the tokens of `graphs[caption]`; nouns, adjectives and poses mean their object. An index
-        outside the sentence is an ItmlabError.
+        Args:
+            caption: its number.
+            token_index: the number of the word.
         """
         row, at = self._captions[caption]
         graph, means = self._graphs(row)[at]
@@ -202,11 +224,7 @@ class World:
 
 
 def questions() -> dict[str, tuple[str, ...]]:
-    """What is asked of a region, and the answers: its kind (a whole picture's setting), its looks, its clothes.
-
-    >>> len(questions()["kind"]) > 50, questions()["pattern"]
-    (True, ('none', 'checked', 'spotted', 'striped'))
-    """
+    """Return what is asked of a region, and the answers: kind (of a whole picture the setting), looks, clothes."""
     poses = {name for kind in KINDS.values() for name in kind.poses}
     patterns = {name for kind in KINDS.values() for name in kind.patterns}
     worn = [name for name, kind in KINDS.items() if kind.category == "worn"]
@@ -224,7 +242,13 @@ def questions() -> dict[str, tuple[str, ...]]:
 
 
 def answers(scene: Scene, number: int, asked: dict[str, tuple[str, ...]]) -> list[int]:
-    """The number of each answer for an object of a scene (−1: for nothing), −1 where the question does not arise."""
+    """Return the number of each answer for an object, -1 where the question does not arise.
+
+    Args:
+        scene: the scene.
+        number: of the object, or -1 for nothing.
+        asked: questions and their answers.
+    """
     if number < 0:
         return [names.index(NOTHING) if question == "kind" else -1 for question, names in asked.items()]
     entity = scene.objects[number]
@@ -284,7 +308,7 @@ class TruthLabels:
         self.columns: dict[SceneGraph, Int8[np.ndarray, scene]] = {}
 
     def column(self, graph: SceneGraph) -> Int8[np.ndarray, "scene"]:
-        """The truth label of one graph on every scene."""
+        """Return the truth label of one graph on every scene."""
         meaning = graph.meaning()
         if meaning not in self.columns:
             self.columns[meaning] = self._labels(meaning)
@@ -363,7 +387,7 @@ class SceneRegions(Sequence[RegionFeatures]):
         return tuple(shown[number].kind if number >= 0 else dice.choice(_TAGS) for number in numbers)
 
     def objects(self, index: int) -> Int64[Tensor, "region"]:
-        """The number of the object that each region is around, -1 for a spurious one."""
+        """Return the number of the object that each region of an image is around, -1 for a spurious one."""
         return torch.tensor(self._located(index)[2], dtype=torch.int64)
 
     def boxes(self, index: int) -> Float[np.ndarray, "region 4"]:
@@ -371,12 +395,12 @@ class SceneRegions(Sequence[RegionFeatures]):
         return self._located(index)[0]
 
     def digests(self) -> list[bytes]:
-        """A digest for each image, from the kind of its regions, its id and its picture."""
+        """Return a digest for each image, of the kind of its regions, its id and its picture."""
         pictures = zip(self._rows, digests(view(self._images, self._rows)), strict=True)
         return [digest_of((self._origin, self._ids[row], picture)) for row, picture in pictures]
 
     def select(self, indices: Sequence[int] | Tensor) -> "SceneRegions":
-        """The regions of these images in this order."""
+        """Return the regions of these images in this order."""
         other = copy(self)
         other._rows = [self._rows[int(at)] for at in indices]
         return other

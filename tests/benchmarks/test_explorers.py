@@ -21,7 +21,7 @@ MODEL = {
     "02": {"caption"},
     "03": {"picture", "caption", "generator", "K maskings", "L fillings", "τ", "filter", "seed"},
     "07": {"picture", "caption", "map"},
-    "09": {"sentence"},
+    "05": {"sentence"},
     "10": {"picture", "begin with", "sentence", "rewrite from"},
 }
 
@@ -33,9 +33,10 @@ def notebook_03() -> Explorer:
 
 
 def notebook_05() -> Explorer:
-    data, run = itmlab.load("scenes", split="test"), itmlab.pretrained("triplet")
-    spaces = analysis.embedded({"before training": analysis.untrained(run), "after training": run}, data)
-    return explore.explore_embeddings(spaces, data, picture=7)
+    run = itmlab.pretrained("triplet")
+    return explore(
+        {"before training": analysis.untrained(run), "after training": run}, itmlab.load("scenes", split="test")
+    )
 
 
 def notebook_06() -> Explorer:
@@ -52,11 +53,6 @@ def notebook_08() -> Explorer:
     return explore.explore_kernel_memory(itmlab.pretrained("triplet"), itmlab.load("scenes", split="test"), anchor=3)
 
 
-def notebook_09() -> Explorer:
-    runs = {name: itmlab.pretrained(name) for name in ("triplet", "fne", "hardest_memory", "sam")}
-    return explore.explore_retrieval(analysis.retrievals(runs, itmlab.load("scenes", split="test")))
-
-
 def notebook_10() -> Explorer:
     runs = {name: itmlab.pretrained(name) for name in ("uniter", "tags_dc")}
     return explore.explore_words(runs, itmlab.load("scenes", split="test", regions=True))
@@ -69,7 +65,6 @@ NOTEBOOKS: dict[str, Callable[[], Explorer]] = {
     "06": notebook_06,
     "07": notebook_07,
     "08": notebook_08,
-    "09": notebook_09,
     "10": notebook_10,
 }
 

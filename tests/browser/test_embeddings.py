@@ -11,10 +11,9 @@ PICTURES = ".js-plotly-plot >> nth=0 >> .subplot.xy .scatterlayer .trace >> nth=
 CAPTIONS = ".js-plotly-plot >> nth=0 >> .subplot.x2y2 .scatterlayer .trace >> nth=1 >> .point"
 
 
-CODE = """from workshop import analysis, explore
-from tests.workshop.small_maps import small_maps
-from tests.workshop.small_world import small_set
-explore.explore_embeddings(small_maps(), small_set(), picture=3)"""
+CODE = """from workshop import explore
+from tests.workshop.small_retrievals import small_retrievals
+explore(small_retrievals().models, small_retrievals().data, picture=3)"""
 
 
 def shown_picture(page, other_than: str = "") -> str:

@@ -1,4 +1,4 @@
-"""The explorers of false negatives, retrieval and kernel memories follow their controls."""
+"""The explorers of false negatives and kernel memories follow their controls."""
 
 import pytest
 from workshop import analysis, explore
@@ -12,7 +12,6 @@ from tests.workshop.synthetic import synthetic_study
 
 def test_the_explorers_follow_their_controls() -> None:
     from tests.workshop.reading import controls, opened
-    from tests.workshop.small_retrievals import small_retrievals
 
     def words(explorer):
         return "".join(str(figure.to_plotly_json()) for figure in explorer.shown)
@@ -28,12 +27,6 @@ def test_the_explorers_follow_their_controls() -> None:
     assert "p = 0.1, λ = 0.001" in shown and "image 20" in shown
     assert "caption 47" in moved(explore.explore_false_negatives(synthetic_study(24)), anchor="caption", number=47)
 
-    rankings = explore.explore_retrieval(small_retrievals(), sentence="a red square", k=3)
-    assert "a red square" in moved(rankings) and "image 15" in moved(rankings, number=31, query="picture")
-    assert "caption 31" in moved(rankings, query="caption", number=31)
-    assert "Nothing to show" in moved(rankings, sentence=" ")
-    assert "<script" not in moved(rankings, sentence="<script>alert(1)</script>")
-
     memories = explore.explore_kernel_memory(ColourModel(), small_set(16), anchor=3, pairs=12)
     before = moved(memories)
     controls(memories)["width σ"].value = 1.0
@@ -42,7 +35,7 @@ def test_the_explorers_follow_their_controls() -> None:
     assert "caption “" in moved(memories, anchor="caption", weights="identity")
 
 
-@pytest.mark.parametrize("explored", ["explore_attention", "explore_embeddings", "explore_kernel_memory", "study"])
+@pytest.mark.parametrize("explored", ["explore_attention", "explore", "explore_kernel_memory", "study"])
 def test_an_image_without_a_caption_is_named(explored) -> None:
     data = small_set(4)
     without = CaptionSet(
@@ -56,7 +49,7 @@ def test_an_image_without_a_caption_is_named(explored) -> None:
     )
     call = {
         "explore_attention": lambda: explore.explore_attention({}, without),
-        "explore_embeddings": lambda: explore.explore_embeddings({}, without),
+        "explore": lambda: explore({}, without),
         "explore_kernel_memory": lambda: analysis.synthesis_batch(None, without),
         "study": lambda: analysis.study(None, without),
     }[explored]

@@ -23,12 +23,14 @@ _NECKS = {"dog": 0.33, "horse": 0.36, "cow": 0.42, "elephant": 0.3}
 
 
 def render(scene: Scene, size: int) -> tuple[Image.Image, Image.Image]:
-    """(RGB picture, "L" marks) of `size` pixels a side; a mark is the number of an object in the scene plus one.
+    """Draw a scene.
 
-    >>> from itmlab.scenes.compose import compose
-    >>> picture, marks = render(compose(0, 5), 32)
-    >>> picture.mode, picture.size, marks.mode, min(marks.tobytes()) >= 1
-    ('RGB', (32, 32), 'L', True)
+    Args:
+        scene: what to draw.
+        size: pixels a side.
+
+    Returns:
+        The RGB picture, and a picture of marks ("L"): each pixel is the number of an object in the scene plus one.
     """
     canvas = Canvas(size)
     marks = {entity.kind: number + 1 for number, entity in enumerate(scene.objects) if entity.category == "stuff"}
@@ -44,7 +46,7 @@ def render(scene: Scene, size: int) -> tuple[Image.Image, Image.Image]:
 
 
 def bands(scene: Scene) -> list[tuple[str, float, float]]:
-    """The stripes of stuff from top to bottom: (stuff, top, bottom) in picture heights."""
+    """Return the stripes of stuff from top to bottom, each as (stuff, top, bottom) in picture heights."""
     setting, horizon = SETTINGS[scene.setting], scene.horizon
     above = setting.around[-1]
     if not setting.shore:

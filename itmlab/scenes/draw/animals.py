@@ -22,6 +22,18 @@ _GAITS: dict[str, tuple[tuple[float, float], ...]] = {  # forward shift and lift
 def draw_legs(
     pen: Pen, hind: float, fore: float, top: float, wide: float, colour: Colour, pose: str, hoof: Colour
 ) -> None:
+    """Draw two hind and two fore legs in the steps of a pose.
+
+    Args:
+        pen: draws at the animal's place and size.
+        hind: the x at which the hind legs begin.
+        fore: the x at which the fore legs begin.
+        top: the height at which legs begin.
+        wide: the thickness of a leg.
+        colour: of the legs.
+        pose: the animal's pose.
+        hoof: the colour of the feet.
+    """
     gait = _GAITS.get(pose, _GAITS["stand"])
     for (shift, lift), root, near in zip(gait, (hind, hind, fore, fore), (0, 1, 0, 1), strict=True):
         tint = colour if near else darker(colour, 0.3)
@@ -34,13 +46,20 @@ def draw_legs(
 
 
 def draw_spots(pen: Pen, spots: list[tuple[float, float, float]], colour: Colour) -> None:
+    """Draw round spots.
+
+    Args:
+        pen: draws at the animal's place and size.
+        spots: x, y and radius of each spot.
+        colour: of the spots.
+    """
     for x, y, r in spots:
         patch = [(x - r, y), (x - r * 0.3, y + r * 0.9), (x + r, y + r * 0.35), (x + r * 0.6, y - r * 0.8)]
         pen.blob(patch, colour, rim=False)
 
 
 def draw_dog(pen: Pen, entity: Entity, colour: Colour) -> None:
-    """A dog with hanging ears and a raised tail."""
+    """Draw a dog with hanging ears and a raised tail."""
     colour = mix(colour, (150, 110, 70), 0.12)
     dark = darker(colour, 0.3) if entity.colour != "black" else (28, 28, 34)
     head = (0.42, 0.78)
@@ -79,7 +98,7 @@ def draw_dog(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_cat(pen: Pen, entity: Entity, colour: Colour) -> None:
-    """A cat with pointed ears, whiskers and a long tail."""
+    """Draw a cat with pointed ears, whiskers and a long tail."""
     stripe = COLOURS[entity.second] if entity.pattern else None
     if entity.pose == "lie":
         pen.limb([(-0.4, 0.12), (-0.62, 0.08), (-0.5, 0.05)], 0.09, colour, end=0.07)
@@ -120,7 +139,7 @@ def draw_cat(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_horse(pen: Pen, entity: Entity, colour: Colour) -> None:
-    """A horse, or a zebra."""
+    """Draw a horse, or a zebra."""
     zebra = entity.kind == "zebra"
     mane = {"brown": (40, 36, 42), "gray": (40, 36, 42), "white": (214, 200, 176)}.get(entity.colour, (24, 22, 28))
     mane = (40, 36, 42) if zebra else mane
@@ -145,6 +164,7 @@ def draw_horse(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_cow(pen: Pen, entity: Entity, colour: Colour) -> None:
+    """Draw a cow."""
     down = entity.pose == "lie"
     y = 0.26 if down else 0.58
     pen.limb([(-0.46, y + 0.1), (-0.58, y), (-0.57, y - 0.22)], 0.05, colour)
@@ -170,6 +190,7 @@ def draw_cow(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_sheep(pen: Pen, entity: Entity, colour: Colour) -> None:
+    """Draw a sheep."""
     face = (84, 76, 80) if entity.colour != "black" else (36, 34, 40)
     y = 0.34 if entity.pose == "lie" else 0.56
     if entity.pose != "lie":
@@ -190,7 +211,7 @@ def draw_sheep(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_elephant(pen: Pen, entity: Entity, colour: Colour) -> None:
-    """An elephant with trunk, tusk and big ear."""
+    """Draw an elephant with trunk, tusk and big ear."""
     colour = (150, 154, 166)
     pen.limb([(-0.52, 0.66), (-0.6, 0.4)], 0.04, darker(colour, 0.2))
     pose = "walk" if entity.pose == "run" else entity.pose
@@ -206,6 +227,7 @@ def draw_elephant(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_giraffe(pen: Pen, entity: Entity, colour: Colour) -> None:
+    """Draw a giraffe."""
     colour, patch = (246, 206, 112), (176, 108, 48)
     pen.limb([(-0.27, 0.46), (-0.33, 0.28)], 0.03, colour)
     draw_legs(pen, -0.2, 0.1, 0.38, 0.06, colour, "walk" if entity.pose != "stand" else "stand", (96, 66, 44))
@@ -222,6 +244,7 @@ def draw_giraffe(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_rabbit(pen: Pen, entity: Entity, colour: Colour) -> None:
+    """Draw a rabbit."""
     stretch, lift = (0.12, 0.1) if entity.pose == "run" else (0.0, 0.0)
     tail = lighter(colour, 0.5) if entity.colour != "white" else (228, 226, 228)
     pen.ellipse(-0.4 - stretch, 0.26 + lift, 0.1, 0.1, tail)
@@ -243,7 +266,7 @@ BEAK = (246, 166, 44)
 
 
 def draw_bird(pen: Pen, entity: Entity, colour: Colour) -> None:
-    """A small bird, standing or with wings spread."""
+    """Draw a small bird, standing or with wings spread."""
     wing = darker(colour, 0.25) if entity.colour != "black" else lighter(colour, 0.18)
     if entity.pose == "fly":
         y = 0.42
@@ -268,7 +291,7 @@ def draw_bird(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_duck(pen: Pen, entity: Entity, colour: Colour) -> None:
-    """A duck, standing or swimming."""
+    """Draw a duck, standing or swimming."""
     low = 0.2 if entity.pose == "swim" else 0.0
     if not low:
         for x in (-0.08, 0.08):

@@ -13,21 +13,17 @@ OUTLINE = 0.0065  # of the picture's height
 
 
 def mix(colour: Colour, other: Colour, share: float) -> Colour:
-    """`colour` with `share` of `other` in it.
-
-    >>> mix((0, 0, 0), (100, 200, 50), 0.5)
-    (50, 100, 25)
-    """
+    """Return `colour` with a `share` of `other` mixed in."""
     return tuple(round(a + (b - a) * share) for a, b in zip(colour, other, strict=True))
 
 
 def darker(colour: Colour, share: float = 0.25) -> Colour:
-    """A shade of `colour`."""
+    """Return a darker shade of `colour`."""
     return mix(colour, (24, 20, 44), share)
 
 
 def lighter(colour: Colour, share: float = 0.3) -> Colour:
-    """A tint of `colour`."""
+    """Return a lighter tint of `colour`."""
     return mix(colour, (255, 255, 255), share)
 
 
@@ -44,7 +40,13 @@ class Canvas:
         self.glaze = ImageDraw.Draw(self.picture, "RGBA")
 
     def shadow(self, x: float, base: float, half: float) -> None:
-        """A soft ground shadow under a thing."""
+        """Draw a soft shadow on the ground under a thing.
+
+        Args:
+            x: the middle of the thing.
+            base: where it stands.
+            half: half the width of the shadow.
+        """
         for grow, strength in ((1.12, 26), (0.85, 38)):
             wide, high = half * grow * self.pixels, max(half * grow * 0.16, 0.008) * self.pixels
             x0, y0 = x * self.pixels, base * self.pixels
@@ -80,19 +82,36 @@ class Pen:
         pattern: tuple[str, Colour] | None = None,
         mark: int | None = None,
     ) -> None:
-        """A filled polygon; `pattern` ("striped", "spotted" or "checked", colour) lies over the fill."""
+        """Draw a filled polygon.
+
+        Args:
+            points: its corners.
+            colour: of the fill.
+            rim: whether it has an outline.
+            pattern: "striped", "spotted" or "checked" and a colour, drawn over the fill.
+            mark: the number that the marks get here, instead of the thing's own.
+        """
         x, y, across, scale = self.x, self.y, self.across, self.scale
         placed = [(x + across * a, y - scale * b) for a, b in points]
         self.shapes.append((placed, colour, rim, pattern, self.mark if mark is None else mark))
 
     def ellipse(self, x: float, y: float, wide: float, high: float, colour: Colour, *, angle: float = 0, **how) -> None:
-        """An ellipse of radii `wide` and `high`, turned by `angle` degrees counter-clockwise."""
+        """Draw an ellipse.
+
+        Args:
+            x: of the middle.
+            y: of the middle.
+            wide: the horizontal radius.
+            high: the vertical radius.
+            colour: of the fill.
+            angle: degrees by which it is turned counter-clockwise.
+        """
         turn, lift = math.cos(math.radians(angle)), math.sin(math.radians(angle))
         points = [(x + wide * a * turn - high * b * lift, y + wide * a * lift + high * b * turn) for a, b in CIRCLE]
         self.polygon(points, colour, **how)
 
     def box(self, x0: float, y0: float, x1: float, y1: float, colour: Colour, *, round: float = 0, **how) -> None:
-        """An upright box with corners of radius `round`."""
+        """Draw an upright box whose corners have the radius `round`."""
         if not round:
             return self.polygon([(x0, y0), (x1, y0), (x1, y1), (x0, y1)], colour, **how)
         left, low, right, high = x0 + round, y0 + round, x1 - round, y1 - round
@@ -102,7 +121,7 @@ class Pen:
         self.polygon(points, colour, **how)
 
     def limb(self, points: Sequence[Point], wide: float, colour: Colour, *, end: float | None = None, **how) -> None:
-        """A round-ended stroke `wide` thick along `points`, `end` thick where it ends."""
+        """Draw a stroke with round ends along `points`, `wide` thick at its beginning and `end` thick at its end."""
         last, steps = wide if end is None else end, len(points) - 1
         radii = [(wide + (last - wide) * step / steps) / 2 for step in range(steps + 1)]
         for (a, first), (b, second) in pairwise(zip(points, radii, strict=True)):
@@ -113,7 +132,11 @@ class Pen:
             self.polygon(capsule, colour, **how)
 
     def blob(self, points: Sequence[Point], colour: Colour, **how) -> None:
-        """A smooth closed curve through `points`, by the uniform spline of Catmull and Rom (1974)."""
+        """Draw a smooth closed curve through `points`.
+
+        References:
+            Catmull and Rom (1974), the uniform spline.
+        """
         count, smooth = len(points), []
         for at in range(count):
             p, q, r, s = (points[(at + step - 1) % count] for step in range(4))

@@ -65,10 +65,12 @@ _AT_HEAD = {"eat": (0.9, -0.5), "eye": (1.0, 0.0)}  # the near hand, in radii ar
 
 
 def body(kind: str, pose: str, hands: str) -> Body:
-    """The joints of a person of `kind` in `pose` (see the tables above) with `hands` doing what.
+    """Return the joints of a person.
 
-    >>> body("man", "stand", "up").hands[0][1] > body("man", "stand", "side").hands[0][1]  # the near hand's height
-    True
+    Args:
+        kind: of the person.
+        pose: as in the tables above.
+        hands: what the hands do, as in the tables above.
     """
     child = kind in _CHILDREN
     radius, high, hips, half, reach = CHILD if child else ADULT
@@ -90,7 +92,14 @@ def body(kind: str, pose: str, hands: str) -> Body:
 
 
 def joint(root: Point, end: Point, bone: float, side: int) -> Point:
-    """The knee or elbow between `root` and `end` when both bones are `bone` long; `side` 1 bends it forward."""
+    """Return the knee or elbow between two ends of a limb.
+
+    Args:
+        root: where the limb begins.
+        end: where it ends.
+        bone: the length of both bones.
+        side: 1 bends it forward, -1 backward.
+    """
     x, y = end[0] - root[0], end[1] - root[1]
     length = math.hypot(x, y) or 1e-6
     out = math.sqrt(max(bone * bone - length * length / 4, 0.0))
@@ -100,7 +109,17 @@ def joint(root: Point, end: Point, bone: float, side: int) -> Point:
 
 
 def hand(kind: str, pose: str, hands: str, *, x: float, base: float, height: float, flip: bool) -> Point:
-    """Where the near hand is in the picture (picture heights, y down)."""
+    """Return where the near hand is in the picture, in picture heights with y down.
+
+    Args:
+        kind: of the person.
+        pose: of the person.
+        hands: what the hands do.
+        x: where the person stands.
+        base: the ground under the feet.
+        height: of the person.
+        flip: whether the person faces left.
+    """
     (forward, up), _ = body(kind, pose, hands).hands
     return x + (-forward if flip else forward) * height, base - up * height
 
@@ -112,7 +131,13 @@ Worn = Mapping[str, tuple[int, Entity]]
 
 
 def draw_person(pen: Pen, entity: Entity, worn: Worn) -> None:
-    """A person with `worn` {kind: (mark, entity)} on."""
+    """Draw a person with clothes.
+
+    Args:
+        pen: draws at the person's place and size.
+        entity: the person.
+        worn: mark and entity of what is worn, by kind.
+    """
     joints = body(entity.kind, entity.pose or "stand", entity.hands)
     skin = SKINS[int(entity.shade * 4.999)]
     hair = HAIR[entity.hair]
@@ -225,7 +250,7 @@ def _long_hair(pen: Pen, joints: Body, hair: Colour, child: bool) -> None:
 
 
 def weave(garment: Entity) -> tuple[str, Colour] | None:
-    """The pattern over a thing's colour, if it has one."""
+    """Return the pattern over a thing's colour, if it has one."""
     return (garment.pattern, COLOURS[garment.second]) if garment.pattern and garment.second else None
 
 

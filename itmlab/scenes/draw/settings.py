@@ -14,7 +14,14 @@ from .canvas import Canvas, Colour, darker, lighter, mix
 
 
 def paint_setting(canvas: Canvas, scene: Scene, marks: dict[str, int], bands: list[tuple[str, float, float]]) -> None:
-    """Fill the canvas with `bands` (stuff, top, bottom in picture heights) and the setting's scenery."""
+    """Fill the canvas with stripes of stuff and the scenery of the setting.
+
+    Args:
+        canvas: what is painted on.
+        scene: whose setting it is.
+        marks: the mark of each stuff.
+        bands: stuff, top and bottom of each stripe, in picture heights.
+    """
     pixels = canvas.pixels
     column = np.zeros((pixels, 3), dtype=np.float32)
     for stuff, top, bottom in bands:
@@ -38,50 +45,53 @@ class Brush:
         self.pixels, self.dice, self.horizon = canvas.pixels, dice, horizon
 
     def ellipse(self, x: float, y: float, wide: float, high: float, colour: tuple) -> None:
-        """An ellipse of radii `wide` and `high`; a fourth number in `colour` is its opacity, as everywhere here."""
+        """Draw an ellipse with the radii `wide` and `high`; a fourth number in a colour is its opacity."""
         p = self.pixels
         self._on(colour).ellipse(((x - wide) * p, (y - high) * p, (x + wide) * p, (y + high) * p), fill=colour)
 
     def polygon(self, points: list[tuple[float, float]], colour: tuple) -> None:
-        """A filled polygon."""
+        """Draw a filled polygon."""
         self._on(colour).polygon([(x * self.pixels, y * self.pixels) for x, y in points], fill=colour)
 
     def box(self, x0: float, y0: float, x1: float, y1: float, colour: tuple) -> None:
-        """An upright box."""
+        """Draw an upright box."""
         self.polygon([(x0, y0), (x1, y0), (x1, y1), (x0, y1)], colour)
 
     def _on(self, colour: tuple) -> ImageDraw.ImageDraw:
         return self.glaze if len(colour) == 4 else self.draw
 
     def sun(self) -> None:
-        """The sun, somewhere high, with a glow."""
+        """Draw the sun with a glow, somewhere high."""
         x, y = self.dice.uniform(0.1, 0.9), self.dice.uniform(0.08, 0.16)
         for r, strength in ((0.13, 40), (0.1, 70), (0.065, 255)):
             self.ellipse(x, y, r, r, (255, 240, 170, strength))
 
     def clouds(self, count: int, colour: Colour = (255, 255, 255)) -> None:
+        """Draw so many clouds."""
         for _ in range(count):
             x, y, r = self.dice.random(), self.dice.uniform(0.06, 0.26), self.dice.uniform(0.035, 0.06)
             for a, b, c in ((-1.5, 0.3, 0.8), (0, 0, 1.1), (1.4, 0.3, 0.85), (0.6, 0.4, 1.0)):
                 self.ellipse(x + a * r, y + b * r, c * r * 1.2, c * r * 0.75, (*colour, 190))
 
     def hills(self, colour: Colour, high: float, count: int = 3) -> None:
+        """Draw hills of a height along the horizon."""
         for hill in range(count):
             x, wide = (hill + self.dice.random()) / count, self.dice.uniform(0.28, 0.45)
             self.ellipse(x, self.horizon + 0.02, wide, high * self.dice.uniform(0.6, 1.0), colour)
 
     def ground(self, colour: Colour) -> None:
-        """The ground again below the horizon, over hills that hang into it."""
+        """Draw the ground again below the horizon, over hills that reach into it."""
         self.box(0, self.horizon, 1, self.horizon + 0.1, colour)
 
     def tufts(self, colour: tuple, count: int, top: float, wide: float = 0.03, high: float = 0.008) -> None:
+        """Draw so many tufts of grass below `top`."""
         for _ in range(count):
             y = self.dice.uniform(top + 0.03, 0.99)
             grow = 0.5 + y
             self.ellipse(self.dice.random(), y, wide * grow, high * grow, colour)
 
     def fir(self, x: float, base: float, high: float, colour: Colour) -> None:
-        """A fir of three triangles."""
+        """Draw a fir of three triangles."""
         for share, wide in ((0.0, 0.3), (0.3, 0.23), (0.55, 0.16)):
             y = base - high * share
             self.polygon([(x - wide * high, y), (x + wide * high, y), (x, y - high * 0.5)], colour)

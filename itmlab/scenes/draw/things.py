@@ -13,6 +13,7 @@ _BARK, _TYRE, _STEEL, _LAMP = (124, 86, 56), (46, 46, 54), (90, 92, 100), (255, 
 
 
 def draw_bench(pen: Pen, entity: Entity, colour: Colour) -> None:
+    """Draw a bench."""
     for x in (-0.78, 0.78):
         pen.limb([(x, 0.95), (x, 0.04)], 0.09, darker(colour, 0.35))
     for y in (0.68, 0.88):
@@ -23,6 +24,7 @@ def draw_bench(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_chair(pen: Pen, entity: Entity, colour: Colour) -> None:
+    """Draw a chair."""
     for x in (-0.22, 0.22):
         pen.limb([(x, 0.42), (x, 0.03)], 0.06, darker(colour, 0.3))
     pen.limb([(-0.27, 0.98), (-0.27, 0.03)], 0.07, colour)
@@ -32,6 +34,7 @@ def draw_chair(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_sofa(pen: Pen, entity: Entity, colour: Colour) -> None:
+    """Draw a sofa."""
     for x in (-0.8, 0.8):
         pen.limb([(x, 0.12), (x, 0.03)], 0.08, (84, 60, 44))
     pen.box(-0.88, 0.2, 0.88, 0.98, darker(colour, 0.12), round=0.16)
@@ -43,7 +46,7 @@ def draw_sofa(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_table(pen: Pen, entity: Entity, colour: Colour) -> None:
-    """A table that one can look under."""
+    """Draw a table that one can look under."""
     for x in (-0.56, 0.56):
         pen.limb([(x, 0.86), (x, 0.14)], 0.07, darker(colour, 0.4))
     for x in (-0.72, 0.72):
@@ -52,7 +55,7 @@ def draw_table(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_tree(pen: Pen, entity: Entity, colour: Colour) -> None:
-    """A tree: a round crown, or a fir."""
+    """Draw a tree: a round crown, or a fir."""
     green = (74, 156, 82) if entity.colour == "green" else (232, 138, 46)
     pen.polygon([(-0.055, 0.0), (0.055, 0.0), (0.04, 0.45), (-0.04, 0.45)], _BARK)
     if entity.shade > 0.65:
@@ -67,6 +70,7 @@ def draw_tree(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_house(pen: Pen, entity: Entity, colour: Colour) -> None:
+    """Draw a house."""
     colour = lighter(colour, 0.12)
     roof = (150, 70, 60) if entity.colour not in ("red", "brown") else (92, 92, 104)
     pen.box(0.2, 0.72, 0.32, 0.97, darker(roof, 0.2))
@@ -81,6 +85,7 @@ def draw_house(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_tent(pen: Pen, entity: Entity, colour: Colour) -> None:
+    """Draw a tent."""
     pen.polygon([(0.0, 0.98), (0.42, 0.9), (0.69, 0.02), (0.3, 0.02)], darker(colour, 0.25))
     pen.polygon([(-0.66, 0.02), (0.0, 0.98), (0.34, 0.02)], colour, pattern=weave(entity))
     pen.polygon([(-0.3, 0.02), (-0.06, 0.66), (0.06, 0.02)], (56, 46, 60), rim=False)
@@ -88,6 +93,7 @@ def draw_tent(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_box(pen: Pen, entity: Entity, colour: Colour) -> None:
+    """Draw a box."""
     pen.polygon([(-0.5, 0.72), (-0.36, 0.97), (0.56, 0.97), (0.46, 0.72)], lighter(colour, 0.3))
     pen.polygon([(0.46, 0.02), (0.46, 0.72), (0.56, 0.97), (0.56, 0.26)], darker(colour, 0.3))
     pen.box(-0.5, 0.02, 0.46, 0.74, colour)
@@ -95,6 +101,7 @@ def draw_box(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_fence(pen: Pen, entity: Entity, colour: Colour) -> None:
+    """Draw a fence."""
     for y in (0.3, 0.68):
         pen.box(-1.14, y - 0.05, 1.14, y + 0.06, darker(colour, 0.18))
     for step in range(7):
@@ -103,6 +110,7 @@ def draw_fence(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_snowman(pen: Pen, entity: Entity, colour: Colour) -> None:
+    """Draw a snowman."""
     snow = (250, 251, 255)
     for side in (-1, 1):
         pen.limb([(side * 0.16, 0.56), (side * 0.33, 0.7)], 0.025, _BARK)
@@ -120,6 +128,7 @@ def draw_snowman(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_ball(pen: Pen, entity: Entity, colour: Colour) -> None:
+    """Draw a ball."""
     pen.ellipse(0, 0.5, 0.48, 0.48, colour, pattern=weave(entity))
     if not entity.pattern:
         pen.limb([(-0.42, 0.36), (0.0, 0.26), (0.42, 0.36)], 0.07, darker(colour, 0.2), rim=False)
@@ -127,7 +136,7 @@ def draw_ball(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_kite(pen: Pen, entity: Entity, colour: Colour) -> None:
-    """A kite with a tail of bows."""
+    """Draw a kite with a tail of bows."""
     pen.limb([(0, 0.34), (0.1, 0.24), (-0.06, 0.12), (0.06, 0.02)], 0.02, (90, 90, 100), rim=False)
     for x, y in ((0.08, 0.23), (-0.04, 0.12)):
         bow = [(x - 0.08, y + 0.035), (x - 0.08, y - 0.035), (x + 0.08, y + 0.035), (x + 0.08, y - 0.035)]
@@ -139,6 +148,7 @@ def draw_kite(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_balloon(pen: Pen, entity: Entity, colour: Colour) -> None:
+    """Draw a balloon."""
     pen.limb([(0, 0.42), (0.03, 0.28), (-0.03, 0.14), (0, 0.0)], 0.02, (90, 90, 100), rim=False)
     pen.polygon([(-0.05, 0.38), (0.05, 0.38), (0, 0.45)], darker(colour, 0.15))
     pen.ellipse(0, 0.71, 0.25, 0.29, colour)
@@ -146,6 +156,7 @@ def draw_balloon(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_umbrella(pen: Pen, entity: Entity, colour: Colour) -> None:
+    """Draw an umbrella."""
     pen.limb([(0, 0.99), (0, 0.1), (0.04, 0.04), (0.1, 0.08)], 0.035, (96, 70, 52))
     dome = [(-0.54, 0.52), (-0.46, 0.72), (-0.26, 0.88), (0, 0.94), (0.26, 0.88), (0.46, 0.72), (0.54, 0.52)]
     hem = [(0.36, 0.58), (0.18, 0.52), (0, 0.58), (-0.18, 0.52), (-0.36, 0.58)]
@@ -156,6 +167,7 @@ def draw_umbrella(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_flower(pen: Pen, entity: Entity, colour: Colour) -> None:
+    """Draw a flower."""
     pen.limb([(0, 0.0), (0, 0.7)], 0.06, (70, 150, 70))
     pen.ellipse(0.11, 0.26, 0.13, 0.06, (88, 170, 84), angle=35)
     pen.ellipse(-0.11, 0.36, 0.12, 0.055, (88, 170, 84), angle=145)
@@ -165,7 +177,7 @@ def draw_flower(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_book(pen: Pen, entity: Entity, colour: Colour) -> None:
-    """An open book, its cover towards us."""
+    """Draw an open book, its cover towards us."""
     pen.polygon([(-0.6, 0.9), (0, 0.78), (0.6, 0.9), (0.6, 0.98), (0, 0.86), (-0.6, 0.98)], (252, 250, 240))
     pen.polygon([(-0.64, 0.06), (0, 0.0), (0.64, 0.06), (0.64, 0.9), (0, 0.8), (-0.64, 0.9)], colour)
     pen.limb([(0, 0.02), (0, 0.8)], 0.06, darker(colour, 0.35), rim=False)
@@ -173,7 +185,7 @@ def draw_book(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_guitar(pen: Pen, entity: Entity, colour: Colour) -> None:
-    """A guitar, its neck up and forward."""
+    """Draw a guitar, its neck up and forward."""
     pen.limb([(0.1, 0.55), (1.05, 0.9)], 0.14, (86, 58, 42))
     pen.limb([(1.04, 0.9), (1.16, 0.95)], 0.22, (60, 42, 34))
     pen.ellipse(-0.72, 0.36, 0.42, 0.42, colour)
@@ -184,6 +196,7 @@ def draw_guitar(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_cup(pen: Pen, entity: Entity, colour: Colour) -> None:
+    """Draw a cup."""
     pen.limb([(0.3, 0.68), (0.5, 0.62), (0.48, 0.36), (0.26, 0.26)], 0.1, darker(colour, 0.12))
     pen.polygon([(-0.42, 0.86), (0.36, 0.86), (0.27, 0.06), (-0.33, 0.06)], colour, pattern=weave(entity))
     pen.ellipse(-0.03, 0.86, 0.39, 0.11, lighter(colour, 0.4))
@@ -191,6 +204,7 @@ def draw_cup(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_bag(pen: Pen, entity: Entity, colour: Colour) -> None:
+    """Draw a bag."""
     pen.limb([(-0.2, 0.62), (-0.16, 0.9), (0.16, 0.9), (0.2, 0.62)], 0.07, darker(colour, 0.35))
     pen.polygon([(-0.36, 0.66), (0.36, 0.66), (0.44, 0.03), (-0.44, 0.03)], colour)
     pen.box(-0.38, 0.52, 0.38, 0.6, darker(colour, 0.25), rim=False)
@@ -201,6 +215,7 @@ def draw_bag(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_apple(pen: Pen, entity: Entity, colour: Colour) -> None:
+    """Draw an apple."""
     pen.limb([(0, 0.7), (0.06, 0.98)], 0.1, _BARK)
     pen.ellipse(0.2, 0.9, 0.18, 0.09, (84, 160, 76), angle=20)
     for x in (-0.17, 0.17):
@@ -209,13 +224,14 @@ def draw_apple(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_banana(pen: Pen, entity: Entity, colour: Colour) -> None:
+    """Draw a banana."""
     curve = [(-0.5, 0.86), (-0.46, 0.46), (-0.2, 0.16), (0.2, 0.14), (0.5, 0.36)]
     pen.limb(curve, 0.3, (250, 216, 70), end=0.14)
     pen.limb([(-0.5, 0.84), (-0.5, 0.98)], 0.12, (130, 100, 50))
 
 
 def draw_pizza(pen: Pen, entity: Entity, colour: Colour) -> None:
-    """A whole pizza, tilted towards us."""
+    """Draw a whole pizza, tilted towards us."""
     pen.ellipse(0, 0.5, 0.64, 0.48, (214, 156, 84))
     pen.ellipse(0, 0.52, 0.54, 0.39, (250, 206, 96), rim=False)
     for x, y in ((-0.28, 0.62), (0.06, 0.76), (0.3, 0.5), (-0.04, 0.46), (-0.3, 0.34), (0.12, 0.24)):
@@ -223,7 +239,7 @@ def draw_pizza(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_cake(pen: Pen, entity: Entity, colour: Colour) -> None:
-    """A round cake with icing, a cherry and candles."""
+    """Draw a round cake with icing, a cherry and candles."""
     for x in (-0.3, 0.3):
         pen.limb([(x, 0.66), (x, 0.9)], 0.07, (110, 170, 220), rim=False)
         pen.ellipse(x, 0.95, 0.05, 0.06, (255, 190, 60), rim=False)
@@ -237,6 +253,7 @@ def draw_cake(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_bucket(pen: Pen, entity: Entity, colour: Colour) -> None:
+    """Draw a bucket."""
     pen.limb([(-0.4, 0.72), (-0.28, 0.96), (0.28, 0.96), (0.4, 0.72)], 0.045, (110, 112, 120))
     pen.polygon([(-0.43, 0.76), (0.43, 0.76), (0.32, 0.03), (-0.32, 0.03)], colour, pattern=weave(entity))
     pen.ellipse(0, 0.76, 0.43, 0.1, darker(colour, 0.35))
@@ -244,7 +261,7 @@ def draw_bucket(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_broom(pen: Pen, entity: Entity, colour: Colour) -> None:
-    """A broom, its brush forward on the ground."""
+    """Draw a broom, its brush forward on the ground."""
     pen.limb([(-0.16, 0.98), (0.1, 0.26)], 0.045, (178, 128, 78))
     pen.polygon([(0.02, 0.3), (0.18, 0.28), (0.34, 0.0), (-0.02, 0.0)], colour)
     for x in (0.06, 0.14, 0.22):
@@ -252,6 +269,7 @@ def draw_broom(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_camera(pen: Pen, entity: Entity, colour: Colour) -> None:
+    """Draw a camera."""
     pen.box(-0.3, 0.7, 0.16, 1.0, darker(colour, 0.2))
     pen.box(-0.62, 0.04, 0.62, 0.8, colour, round=0.1)
     pen.ellipse(0.5, 0.42, 0.3, 0.32, (34, 34, 40))
@@ -260,7 +278,7 @@ def draw_camera(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_laptop(pen: Pen, entity: Entity, colour: Colour) -> None:
-    """An open laptop, its screen towards us."""
+    """Draw an open laptop, its screen towards us."""
     pen.box(-0.52, 0.22, 0.52, 1.0, darker(colour, 0.2), round=0.06)
     pen.box(-0.44, 0.32, 0.44, 0.92, (140, 204, 244), rim=False)
     pen.polygon([(-0.54, 0.26), (0.54, 0.26), (0.68, 0.02), (-0.68, 0.02)], colour)
@@ -268,7 +286,7 @@ def draw_laptop(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_suitcase(pen: Pen, entity: Entity, colour: Colour) -> None:
-    """An upright suitcase on small wheels, its handle pulled out."""
+    """Draw an upright suitcase on small wheels, its handle pulled out."""
     for x in (-0.22, 0.22):
         pen.ellipse(x, 0.04, 0.05, 0.045, _TYRE)
     for x in (-0.13, 0.13):
@@ -280,7 +298,7 @@ def draw_suitcase(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_drum(pen: Pen, entity: Entity, colour: Colour) -> None:
-    """A drum with a light skin and zigzag cords."""
+    """Draw a drum with a light skin and zigzag cords."""
     pen.polygon([(-0.5, 0.84), (0.5, 0.84), (0.5, 0.1), (-0.5, 0.1)], colour, pattern=weave(entity))
     pen.ellipse(0, 0.1, 0.5, 0.09, darker(colour, 0.2), rim=False)
     if not entity.pattern:
@@ -290,7 +308,7 @@ def draw_drum(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_piano(pen: Pen, entity: Entity, colour: Colour) -> None:
-    """An upright piano, its keys to the left."""
+    """Draw an upright piano, its keys to the left."""
     for x in (-0.5, 0.46):
         pen.box(x, 0.0, x + 0.1, 0.2, darker(colour, 0.35))
     pen.box(-0.16, 0.06, 0.6, 0.98, colour, round=0.03)
@@ -304,7 +322,7 @@ def draw_piano(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_telescope(pen: Pen, entity: Entity, colour: Colour) -> None:
-    """A telescope on three legs, its eyepiece to the left and its mouth up and forward."""
+    """Draw a telescope on three legs, its eyepiece to the left and its mouth up and forward."""
     for x in (-0.22, 0.04, 0.24):
         pen.limb([(0.0, 0.74), (x, 0.03)], 0.04, (120, 92, 66))
     pen.limb([(-0.36, 0.74), (-0.26, 0.77)], 0.07, (60, 60, 68))
@@ -314,6 +332,7 @@ def draw_telescope(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_ladder(pen: Pen, entity: Entity, colour: Colour) -> None:
+    """Draw a ladder."""
     for x in (-0.12, 0.12):
         pen.limb([(x, 0.02), (x * 0.85, 0.98)], 0.045, colour)
     for step in range(7):
@@ -321,7 +340,7 @@ def draw_ladder(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_slide(pen: Pen, entity: Entity, colour: Colour) -> None:
-    """A playground slide: steps behind, the chute down in front."""
+    """Draw a playground slide: steps behind, the chute down in front."""
     for x in (-0.72, -0.46):
         pen.limb([(x, 0.02), (x, 0.98)], 0.055, _STEEL)
     for y in (0.16, 0.32, 0.48, 0.64):
@@ -332,7 +351,7 @@ def draw_slide(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_lamp(pen: Pen, entity: Entity, colour: Colour) -> None:
-    """A tall lamp: post, lit glass and a coloured hood."""
+    """Draw a tall lamp: post, lit glass and a coloured hood."""
     pen.box(-0.09, 0.0, 0.09, 0.05, (70, 72, 80), round=0.02)
     pen.limb([(0, 0.03), (0, 0.78)], 0.04, (70, 72, 80))
     pen.polygon([(-0.07, 0.76), (0.07, 0.76), (0.1, 0.9), (-0.1, 0.9)], _LAMP)
@@ -340,7 +359,7 @@ def draw_lamp(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_sign(pen: Pen, entity: Entity, colour: Colour) -> None:
-    """A round sign on a post with an arrow on it."""
+    """Draw a round sign on a post with an arrow on it."""
     pale = (250, 250, 246) if entity.colour not in ("white", "yellow") else (40, 42, 50)
     pen.limb([(0, 0.02), (0, 0.6)], 0.055, _STEEL)
     pen.ellipse(0, 0.75, 0.25, 0.25, colour)
@@ -348,6 +367,7 @@ def draw_sign(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_bush(pen: Pen, entity: Entity, colour: Colour) -> None:
+    """Draw a bush."""
     leaves = (66, 142, 78)
     for x, y, r in ((-0.46, 0.34, 0.26), (0.46, 0.34, 0.26), (-0.2, 0.56, 0.32), (0.22, 0.58, 0.33), (0, 0.34, 0.36)):
         pen.ellipse(x, y, r, min(r, y), leaves)
@@ -359,7 +379,7 @@ def draw_bush(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_fountain(pen: Pen, entity: Entity, colour: Colour) -> None:
-    """A fountain: two basins, water falling in arcs."""
+    """Draw a fountain: two basins, water falling in arcs."""
     water = (150, 208, 240)
     pen.box(-0.07, 0.2, 0.07, 0.62, darker(colour, 0.12))
     for side in (-1, 1):

@@ -16,6 +16,7 @@ def _wheels(pen: Pen, places: tuple[float, ...], r: float) -> None:
 
 
 def draw_car(pen: Pen, entity: Entity, colour: Colour) -> None:
+    """Draw a car."""
     cabin = [(-0.62, 0.55), (-0.44, 0.98), (0.3, 0.98), (0.6, 0.56)]
     pen.polygon(cabin, darker(colour, 0.08))
     pen.polygon([(-0.5, 0.58), (-0.38, 0.9), (-0.1, 0.9), (-0.1, 0.58)], _GLASS, rim=False)
@@ -29,6 +30,7 @@ def draw_car(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_bus(pen: Pen, entity: Entity, colour: Colour) -> None:
+    """Draw a bus."""
     pen.box(-0.85, 0.12, 0.85, 0.99, colour, round=0.09)
     pen.box(-0.84, 0.34, 0.84, 0.42, lighter(colour, 0.5) if entity.colour != "white" else (90, 140, 200), rim=False)
     for window in range(5):
@@ -40,7 +42,7 @@ def draw_bus(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_truck(pen: Pen, entity: Entity, colour: Colour) -> None:
-    """A truck: cab in front, load behind."""
+    """Draw a truck: cab in front, load behind."""
     pen.box(-0.87, 0.3, 0.3, 0.98, (232, 232, 228) if entity.colour != "white" else (190, 196, 204), round=0.03)
     for x in (-0.6, -0.3, 0.0):
         pen.limb([(x, 0.36), (x, 0.92)], 0.02, (190, 190, 190), rim=False)
@@ -60,6 +62,7 @@ def _spoked(pen: Pen, x: float, r: float, thick: float) -> None:
 
 
 def draw_bicycle(pen: Pen, entity: Entity, colour: Colour) -> None:
+    """Draw a bicycle."""
     for x in (-0.46, 0.46):
         _spoked(pen, x, 0.28, 0.07)
     hub, crank, seat, head = (-0.46, 0.31), (-0.06, 0.3), (-0.18, 0.7), (0.32, 0.72)
@@ -72,6 +75,7 @@ def draw_bicycle(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_motorcycle(pen: Pen, entity: Entity, colour: Colour) -> None:
+    """Draw a motorcycle."""
     for x in (-0.55, 0.57):
         pen.ellipse(x, 0.27, 0.27, 0.27, _TYRE)
         pen.ellipse(x, 0.27, 0.13, 0.13, (190, 194, 202), rim=False)
@@ -86,6 +90,7 @@ def draw_motorcycle(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_boat(pen: Pen, entity: Entity, colour: Colour) -> None:
+    """Draw a boat."""
     pen.limb([(-0.02, 0.2), (-0.02, 0.98)], 0.032, (120, 84, 56))
     pen.polygon([(0.03, 0.28), (0.03, 0.96), (0.42, 0.3)], (252, 250, 244))
     pen.polygon([(-0.07, 0.3), (-0.07, 0.86), (-0.38, 0.32)], (238, 232, 222))
@@ -97,6 +102,7 @@ def draw_boat(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_skateboard(pen: Pen, entity: Entity, colour: Colour) -> None:
+    """Draw a skateboard."""
     for x in (-0.95, 0.95):
         pen.ellipse(x, 0.26, 0.27, 0.26, (240, 232, 210))
         pen.ellipse(x, 0.26, 0.1, 0.1, _TYRE, rim=False)
@@ -104,7 +110,7 @@ def draw_skateboard(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_airplane(pen: Pen, entity: Entity, colour: Colour) -> None:
-    """An airplane in the air, one wing towards us."""
+    """Draw an airplane in the air, one wing towards us."""
     pen.polygon([(-0.02, 0.62), (-0.36, 0.98), (-0.16, 0.98), (0.3, 0.62)], darker(colour, 0.2))
     pen.polygon([(-0.86, 0.52), (-1.12, 1.0), (-0.92, 1.0), (-0.56, 0.64)], darker(colour, 0.1))
     pen.limb([(-0.98, 0.52), (0.86, 0.5)], 0.32, colour, end=0.42)
@@ -117,7 +123,7 @@ def draw_airplane(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_helicopter(pen: Pen, entity: Entity, colour: Colour) -> None:
-    """A helicopter in the air, rotor above and at its tail."""
+    """Draw a helicopter in the air, rotor above and at its tail."""
     pen.limb([(-0.1, 0.94), (0.2, 0.94)], 0.07, _STEEL)
     pen.box(-0.72, 0.92, 0.92, 0.97, (60, 62, 70), round=0.02)
     pen.limb([(0.08, 0.8), (0.08, 0.94)], 0.08, _STEEL)
@@ -134,7 +140,7 @@ def draw_helicopter(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_train(pen: Pen, entity: Entity, colour: Colour) -> None:
-    """A steam locomotive with one carriage."""
+    """Draw a steam locomotive with one carriage."""
     for x in (-0.98, -0.56):
         pen.ellipse(x, 0.13, 0.13, 0.13, _TYRE)
     pen.box(-1.12, 0.16, -0.4, 0.84, lighter(colour, 0.25), round=0.03)
@@ -157,7 +163,7 @@ def draw_train(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_tractor(pen: Pen, entity: Entity, colour: Colour) -> None:
-    """An open tractor: a great wheel behind, a small one in front."""
+    """Draw an open tractor: a great wheel behind, a small one in front."""
     pen.limb([(0.4, 0.6), (0.4, 0.98)], 0.06, _STEEL)
     pen.box(-0.1, 0.34, 0.64, 0.66, colour, round=0.06)
     pen.box(0.54, 0.38, 0.65, 0.62, darker(colour, 0.4), rim=False)
@@ -175,7 +181,7 @@ def draw_tractor(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_scooter(pen: Pen, entity: Entity, colour: Colour) -> None:
-    """A kick scooter with a tall handlebar."""
+    """Draw a kick scooter with a tall handlebar."""
     for x in (-0.38, 0.36):
         pen.ellipse(x, 0.1, 0.1, 0.1, _TYRE)
         pen.ellipse(x, 0.1, 0.045, 0.045, (200, 204, 210), rim=False)
@@ -185,7 +191,7 @@ def draw_scooter(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_cart(pen: Pen, entity: Entity, colour: Colour) -> None:
-    """A cart of boards with something green in it; its handle towards whoever pushes or pulls."""
+    """Draw a cart of boards with something green in it; its handle towards whoever pushes or pulls."""
     pen.limb([(-0.36, 0.5), (-0.64, 0.84)], 0.06, (110, 80, 56))
     pen.limb([(-0.68, 0.8), (-0.6, 0.9)], 0.07, (70, 54, 46))
     for x, y, r in ((-0.2, 0.82, 0.14), (0.06, 0.86, 0.16), (0.3, 0.82, 0.14)):
@@ -197,7 +203,7 @@ def draw_cart(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_sled(pen: Pen, entity: Entity, colour: Colour) -> None:
-    """A wooden sled on curved runners."""
+    """Draw a wooden sled on curved runners."""
     pen.limb([(-1.1, 0.08), (0.9, 0.08), (1.2, 0.3), (1.2, 0.62)], 0.13, _STEEL)
     for x in (-0.7, 0.0, 0.7):
         pen.limb([(x, 0.12), (x, 0.6)], 0.12, darker(colour, 0.3))

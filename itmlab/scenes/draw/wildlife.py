@@ -11,6 +11,7 @@ from .canvas import Colour, Pen, darker, lighter
 
 
 def draw_pig(pen: Pen, entity: Entity, colour: Colour) -> None:
+    """Draw a pig."""
     dark = darker(colour, 0.16) if entity.colour != "black" else lighter(colour, 0.16)
     snout = (238, 150, 160) if entity.colour != "pink" else (226, 112, 150)
     pen.limb([(-0.5, 0.6), (-0.6, 0.68), (-0.56, 0.76), (-0.64, 0.78)], 0.04, dark)
@@ -28,7 +29,7 @@ def draw_pig(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_fox(pen: Pen, entity: Entity, colour: Colour) -> None:
-    """A fox: pointed face, white chest, a thick tail with a white end."""
+    """Draw a fox: pointed face, white chest, a thick tail with a white end."""
     pale, sock = (250, 246, 238), (66, 48, 44)
     if entity.colour == "white":
         colour, pale, sock = (240, 240, 240), (206, 210, 220), (180, 184, 194)
@@ -59,7 +60,7 @@ def draw_fox(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_bear(pen: Pen, entity: Entity, colour: Colour) -> None:
-    """A heavy bear with round ears and a light muzzle."""
+    """Draw a heavy bear with round ears and a light muzzle."""
     dark = darker(colour, 0.2) if entity.colour != "black" else lighter(colour, 0.1)
     muzzle = lighter(colour, 0.4) if entity.colour != "white" else (216, 212, 206)
     if entity.pose == "sit":
@@ -88,7 +89,7 @@ def draw_bear(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_lion(pen: Pen, entity: Entity, colour: Colour) -> None:
-    """A lion with a great brown mane and a tufted tail."""
+    """Draw a lion with a great brown mane and a tufted tail."""
     colour, mane = (236, 186, 96), (164, 92, 40)
     down = entity.pose == "lie"
     y = 0.24 if down else 0.5
@@ -115,7 +116,7 @@ def draw_lion(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_monkey(pen: Pen, entity: Entity, colour: Colour) -> None:
-    """A monkey with a curled tail, sitting, standing or climbing with its arms up."""
+    """Draw a monkey with a curled tail, sitting, standing or climbing with its arms up."""
     face = (240, 204, 164)
     low = 0.0 if entity.pose == "sit" else 0.12
     pen.limb([(-0.14, 0.16 + low), (-0.4, 0.14), (-0.46, 0.34), (-0.36, 0.44), (-0.3, 0.36)], 0.055, colour)
@@ -147,7 +148,7 @@ def draw_monkey(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_penguin(pen: Pen, entity: Entity, colour: Colour) -> None:
-    """A penguin, upright, with a white front."""
+    """Draw a penguin, upright, with a white front."""
     step = 0.05 if entity.pose == "walk" else 0.0
     for x, lift in ((-0.08 - step, 0.0), (0.1 + step, step)):
         pen.ellipse(x + 0.03, 0.03 + lift, 0.11, 0.035, BEAK)
@@ -163,7 +164,7 @@ def draw_penguin(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_owl(pen: Pen, entity: Entity, colour: Colour) -> None:
-    """An owl that looks at us with round eyes."""
+    """Draw an owl that looks at us with round eyes."""
     for x in (-0.1, 0.1):
         pen.ellipse(x, 0.03, 0.08, 0.035, BEAK)
     pen.blob([(-0.3, 0.3), (-0.28, 0.66), (0.0, 0.8), (0.28, 0.66), (0.3, 0.3), (0.14, 0.04), (-0.14, 0.04)], colour)
@@ -183,7 +184,7 @@ def draw_owl(pen: Pen, entity: Entity, colour: Colour) -> None:
 
 
 def draw_turtle(pen: Pen, entity: Entity, colour: Colour) -> None:
-    """A turtle: a domed shell with plates, green or brown; its skin is the other."""
+    """Draw a turtle: a domed shell with plates, green or brown; its skin is the other."""
     skin = (164, 190, 100) if entity.colour == "brown" else (196, 204, 128)
     step = 0.12 if entity.pose == "walk" else 0.0
     pen.polygon([(-0.62, 0.26), (-0.86, 0.16), (-0.6, 0.14)], skin)

@@ -10,13 +10,14 @@ References:
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int, Int8, Int64
 from numpy import ndarray
+from PIL import Image
 from torch import Tensor
 
 from itmlab.data.captionset import CaptionSet
@@ -174,6 +175,27 @@ class Retrievals:
             with contextlib.suppress(ItmlabError):  # a sentence that the world cannot read has no truth label
                 truth = self.data.world.truth(None, [sentence])[:, 0]
         return rank(self._scores(model, sentence), relevance, k=k, truth=truth, relevant=relevant)
+
+    def of_own_picture(self, model: str, picture: Image.Image, *, k: int = 5) -> Ranking:
+        """Return the captions that a model ranks first for a picture of your own; φ is their score, if positive.
+
+        Raises:
+            ItmlabError: the model looks at regions, which a picture of your own does not have.
+        """
+        one = CaptionSet(
+            name="your picture",
+            images=[picture],
+            image_ids=["your picture"],
+            captions=[],
+            caption_ids=[],
+            image_of_caption=torch.empty(0, dtype=torch.long),
+            splits={},
+        )
+        encoder = model_of(self.models[model])
+        with evaluating(encoder):
+            image = side_of(encoder, looked_at(encoder, one), "images")
+            scores = compared(encoder, image, side_of(encoder, self.data.captions, "captions"))[0]
+        return replace(rank(scores, scores.clamp(min=0), k=k), measures={})
 
     def _scores(self, name: str, sentence: str) -> Float[Tensor, "image"]:
         model = model_of(self.models[name])

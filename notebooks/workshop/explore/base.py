@@ -30,8 +30,8 @@ SCRIPT = Path(__file__).parent / "live_figure.js"
 class FigureState(ipywidgets.Widget):
     """The state of a figure in a page: its JSON, whether a newer one is being computed, and a line above it.
 
-    If `listens` is set, the page reports `click`, `hover` and `lasso` (a list): the kind of a point (its trace's legend
-    group) and its number (its `customdata`). The page's figure may be older than the kernel's.
+    If `listens` is set, the page reports `click`, `hover` and `lasso` (a list): the kind of a point (its trace's
+    `meta`) and its number (its `customdata`). The page's figure may be older than the kernel's.
     """
 
     figure = traitlets.Unicode().tag(sync=True)
@@ -59,7 +59,7 @@ class LiveFigure(AnyWidget):
 
 @cache
 def plotly_library() -> Library:
-    """The kernel's one copy of plotly.js."""
+    """Return the kernel's one copy of plotly.js."""
     from plotly.offline import get_plotlyjs
 
     return Library(script=gzip.compress(get_plotlyjs().encode(), 6))
@@ -86,11 +86,11 @@ class Explorer:
             control.observe(self._changed, names="value")
 
     def figures(self) -> list[go.Figure]:
-        """The figures for the controls as they stand, as plain plotly figures."""
+        """Return the figures for the controls as they stand, as plain plotly figures."""
         return [figure.update_layout(width=figure.layout.width or WIDTH) for figure in self.draw()]
 
     def widget(self) -> ipywidgets.VBox:
-        """Controls over live figures."""
+        """Return the controls over live figures."""
         self.shown = self.figures()
         states = [FigureState(figure=figure.to_json()) for figure in self.shown]
         self.live = [LiveFigure(state=state, library=plotly_library()) for state in states]
@@ -98,7 +98,12 @@ class Explorer:
         return ipywidgets.VBox([ipywidgets.Box(self.controls, layout=layout), *self.live])
 
     def show(self, make: Callable[[], Sequence[go.Figure]], places: slice = slice(None)) -> None:
-        """Draw what `make` gives in the figures at `places`; until then they say that they are computing."""
+        """Draw new figures in place of some; until then these say that they are computing.
+
+        Args:
+            make: returns the new figures.
+            places: which figures they replace.
+        """
         states, note = [live.state for live in self.live[places]], ""
         for state in states:
             state.busy = True

@@ -24,11 +24,19 @@ def explore_false_negatives(
     drawn: int = 4,
     draws: int = 12,
 ) -> Explorer:
-    """The explorer over one split: `run` is a Run or model with `data`, or a Study made before.
+    """Return the explorer of FNE's probabilities over one split.
 
-    It shows densities, posterior and weights with the anchor's negatives on them; below, one by one, its `best`
-    best-scoring negatives and up to `drawn` others that the sampler took in `draws` draws, with the world's truth label
-    where the data have a world. `anchor` and `prior` are where those two controls begin.
+    Above are densities, posterior and weights with the anchor's negatives on them. Below are its best-scoring negatives
+    and others that the sampler took, with the world's verdict where the data have a world.
+
+    Args:
+        run: a Run or model with `data`, or a Study made before.
+        data: the split.
+        anchor: the number of the first anchor.
+        prior: the first prior.
+        best: how many of the best-scoring negatives are listed.
+        drawn: how many other negatives that were taken are listed.
+        draws: how many times the sampler draws.
     """
     studied = run if isinstance(run, Study) else study(run, data)
     images, captions = studied.scores.shape

@@ -14,10 +14,14 @@ from .base import Explorer, wide
 
 
 def explore_kernel_memory(run: Any, data: CaptionSet, *, anchor: int = 0, pairs: int = 128, seed: int = 0) -> Explorer:
-    """The explorer over a batch of `pairs` of a split: its pictures or its captions are the anchors.
+    """Return the explorer of kernel memories over a batch of a split.
 
-    Above, the map and the cosines of `draw_kernel_memory`; below, what the hardest synthetic negatives are made of,
-    with the world's truth label where the data have a world. `run` is a Run or a model with one feature a side.
+    Args:
+        run: a Run or model.
+        data: the split.
+        anchor: the number of the first anchor in the batch.
+        pairs: how many pictures with one caption each are in the batch.
+        seed: of the batch.
     """
     batches: dict[str, SynthesisBatch] = {}
     direction = ipywidgets.Dropdown(options=["image", "caption"], description="anchor", **wide())

@@ -43,7 +43,7 @@ export default {
         figure.setAttribute("aria-label", figure.querySelector(".gtitle")?.textContent ?? "");
         if (first && state.get("listens")) {
           const tell = (name, told) => { state.set(name, told); state.save_changes(); };
-          const point = ({ data, customdata }) => ({ kind: data.legendgroup, number: customdata });
+          const point = ({ data, customdata }) => ({ kind: data.meta, number: customdata });
           figure.on("plotly_click", ({ points }) => tell("click", { ...point(points[0]), at: Date.now() }));
           figure.on("plotly_hover", ({ points }) => tell("hover", point(points[0])));
           figure.on("plotly_unhover", () => tell("hover", {}));

@@ -1,4 +1,4 @@
-"""Explorers: of attention (which word lands where, what lands on a patch), of the common space (point, lasso)."""
+"""The explorer of attention (which word lands where, what lands on a patch), and the base of those with a pointer."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
@@ -10,23 +10,27 @@ import plotly.graph_objects as go
 from itmlab.data.captionset import CaptionSet
 
 from ..analysis.attention import AttentionMap, Measure, caption_maps, dual_encoder_of, spoken_words
-from ..analysis.embeddings import Embedded
 from ..analysis.scoring import require_captions
-from ..plots.canvas import draw_captioned, draw_table
-from ..plots.maps import MOST, draw_attention_maps, draw_projection, draw_words_on_patch
+from ..plots.maps import draw_attention_maps, draw_words_on_patch
 from .base import Explorer, wide
 from .gallery import PicturePicker
 
 ALL = "all"
-LISTED = 25  # captions of a lasso
 
 
 def explore_attention(runs: Mapping[str, Any], data: CaptionSet) -> Explorer:
-    """The explorer over a set's pictures for the named Runs or models, which are dual encoders.
+    """Return the explorer of attention over a set's pictures.
 
-    Maps are the similarity of word and patch, or the gradient's relevance; where the data have a world, a white line
-    marks what a word means. Below, what lands on one patch of the picture: pointing at another patch shows its words,
-    a click keeps it; pointing at a word's map shows that one larger, a click chooses the word.
+    Maps show the similarity of word and patch, or the gradient's relevance; where the data have a world, a white line
+    marks what a word means. Below is what lands on one patch of the picture. Point at another patch to see its words,
+    and click to keep them; point at a word's map to see it larger, and click to choose the word.
+
+    Args:
+        runs: Runs or models of dual encoders, by name.
+        data: the set.
+
+    Raises:
+        ItmlabError: an image has no caption.
     """
     require_captions(data)
     names, state = list(runs), {"patch": -1}
@@ -101,41 +105,9 @@ def explore_attention(runs: Mapping[str, Any], data: CaptionSet) -> Explorer:
     return PointExplorer(controls, draw, card, pick, following={picture: picture_moved, caption: caption_moved})
 
 
-# Explorer of the common space: point at a feature and see its picture, click it and see where its captions lie, draw a
-# lasso around many and read their captions.
+# The base of explorers that answer the pointer.
 
-
-def explore_embeddings(
-    maps: Mapping[str, Embedded], data: CaptionSet, *, picture: int = 0, most: int = MOST
-) -> Explorer:
-    """The explorer over the maps that `embedded` made of a split, for instance before and after training.
-
-    Above, the maps with one picture and its captions picked out; below, that picture, its captions and what each model
-    scores them. A click on a point picks its picture; pointing at one shows its picture below until the pointer leaves.
-    A lasso around some lists their captions, and `.selection` holds their numbers. `picture` is the first one, `most`
-    how many points a map draws.
-    """
-    require_captions(data)
-    which = PicturePicker(data, picture)
-
-    def draw() -> list[go.Figure]:
-        return [_maps(maps, data, which.value, most), _card(maps, data, which.value, None)]
-
-    def card(kind: str, number: int) -> go.Figure:
-        if kind == "pictures":
-            return _card(maps, data, number, None)
-        return _card(maps, data, int(data.image_of_caption[number]), number)
-
-    def pick(kind: str, number: int) -> None:
-        which.value = number if kind == "pictures" else int(data.image_of_caption[number])
-
-    def shared(points: Sequence[Point]) -> go.Figure:
-        return _shared(data, points)
-
-    return PointExplorer([which], draw, card, pick, shared)
-
-
-Point = tuple[str, int]  # its kind (its trace's legend group) and its number (its `customdata`)
+Point = tuple[str, int]  # its kind (its trace's `meta`) and its number (its `customdata`)
 
 
 class PointExplorer(Explorer):
@@ -158,12 +130,12 @@ class PointExplorer(Explorer):
         self.selection: dict[str, list[int]] = {}
 
     def figures(self) -> list[go.Figure]:
-        """The figures for the controls as they stand; the second is what is shown while nothing is pointed at."""
+        """Return the figures; the second is what is shown while nothing is pointed at."""
         first, self.resting = super().figures()
         return [first, self.resting]
 
     def widget(self) -> ipywidgets.VBox:
-        """Controls over live figures, the first of which calls back."""
+        """Return the controls over live figures, the first of which calls back."""
         box, state = super().widget(), self.live[0].state
         state.listens = True
         for name, handler in {"click": self._clicked, "hover": self._hovered, "lasso": self._lassoed}.items():
@@ -184,50 +156,11 @@ class PointExplorer(Explorer):
         points = [point for event in change["new"] if (point := _point(event))]
         self.selection = {kind: sorted(number for other, number in points if other == kind) for kind, _ in points}
         if self.shared:
-            self.resting = self.shared(points) if points else super().figures()[1]
-            self.show(lambda: [self.resting], slice(1, 2))
+            figures = super().figures()  # the first marks what is selected
+            self.resting = self.shared(points) if points else figures[1]
+            self.show(lambda: [figures[0], self.resting])
 
 
 def _point(event: Mapping[str, Any]) -> Point | None:
     """Kind and number of the point that the page tells of; of none, and of marks without a number, nothing."""
     return (event["kind"], event["number"]) if "number" in event else None
-
-
-def _maps(maps: Mapping[str, Embedded], data: CaptionSet, picture: int, most: int) -> go.Figure:
-    figure = draw_projection(
-        {name: {"pictures": model.images, "captions": model.captions} for name, model in maps.items()},
-        ids={"pictures": data.image_ids, "captions": data.caption_ids},
-        picked={"pictures": [picture], "captions": data.captions_of_image[picture].tolist()},
-        title="The common space",
-        subtitle=f"{len(data):,} pictures and {len(data.captions):,} captions of {data.name}",
-        most=most,
-    )
-    return figure.update_layout(dragmode="lasso")
-
-
-def _card(maps: Mapping[str, Embedded], data: CaptionSet, picture: int, caption: int | None) -> go.Figure:
-    captions = data.captions_of_image[picture]
-    features = {name: model.features for name, model in maps.items()}
-    scores = {
-        name: (encoded.captions[captions] @ encoded.images[picture]).numpy() for name, encoded in features.items()
-    }
-    return draw_captioned(
-        data.images[picture],
-        [data.captions[index] for index in captions.tolist()],
-        scores,
-        title=f"Picture {data.image_ids[picture]}",
-        subtitle="its captions, and each one's cosine with it",
-        chosen=None if caption is None else captions.tolist().index(caption),
-    )
-
-
-def _shared(data: CaptionSet, points: Sequence[Point]) -> go.Figure:
-    pictures = dict.fromkeys(n if kind == "pictures" else int(data.image_of_caption[n]) for kind, n in points)
-    captions = {n for kind, n in points if kind == "captions"}
-    captions.update(c for kind, n in points if kind == "pictures" for c in data.captions_of_image[n].tolist())
-    return draw_table(
-        {"caption": [data.captions[number] for number in sorted(captions)[:LISTED]] or ["no caption"]},
-        title="In the lasso",
-        subtitle=f"{len(captions):,} captions of {len(pictures):,} pictures in the lasso",
-        picture=data.images[next(iter(pictures))] if pictures else None,
-    )

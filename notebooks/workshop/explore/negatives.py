@@ -45,11 +45,19 @@ def explore_negatives(
     fluent: str | CausalModel | None = "scenes",
     drawn: int = 200,
 ) -> Explorer:
-    """The explorer over one split: the `rows` hardest negatives of a caption, by a cross-encoder (Run or model).
+    """Return the explorer of a caption's hardest negatives by a cross-encoder.
 
-    `picture`, `caption` (the number of it among the picture's) and `generator` are where the controls begin; K, L and τ
-    do something for "tags" and "wm" only. "in_batch" and "whole_set" draw from 32 and `drawn` captions. What cannot be
-    made is said in one line in the figure's place.
+    K, L and τ do something for "tags" and "wm" only. A line in the figure's place says what cannot be made.
+
+    Args:
+        run: a Run or model.
+        data: the split.
+        picture: the number of the first picture.
+        caption: the number of the first caption among the picture's.
+        generator: the first generator.
+        rows: how many negatives are listed.
+        fluent: the language model that measures fluency, by name, or None.
+        drawn: how many captions "whole_set" draws from.
     """
     late = {"continuous_update": False, **wide()}  # each drawing takes seconds: only when the slider is let go
     which = PicturePicker(data, picture)
@@ -122,10 +130,15 @@ def _nothing(error: ItmlabError) -> go.Figure:
 def explore_words(
     models: Mapping[str, Any], data: CaptionSet, *, picture: int = 0, sentence: str | None = None
 ) -> Explorer:
-    """The explorer over a set's pictures: the last of the named cross-encoders (Runs or models) explains, all score.
+    """Return the explorer of the words of a sentence that do not fit a picture.
 
-    A caption of the picture is where one begins to type, or `sentence`. Words are rewritten from the mismatch that the
-    last control sets. What cannot be read is said in one line in the figure's place.
+    A line in the figure's place says what cannot be read.
+
+    Args:
+        models: cross-encoders (Runs or models) by name; all score, the last one explains.
+        data: the set.
+        picture: the number of the first picture.
+        sentence: the first sentence, by default a caption of the picture.
     """
     which = PicturePicker(data, picture)
     caption = ipywidgets.Dropdown(description="begin with", **wide(678))
@@ -165,10 +178,15 @@ TIMES = 3  # maskings of each kind
 def explore_masking(
     caption: str = CAPTION, *, parser: str = "english", parse: Callable[[Sequence[str]], list[SceneGraph]] | None = None
 ) -> Explorer:
-    """The explorer, beginning with `caption`; it parses with `text.parse` and the named `parser`, or with `parse`.
+    """Return the explorer of a caption's scene graph and of what maskings hide.
 
-    Above the caption's scene graph, below its phrases and three draws each of phrase and of word masking, with the
-    share of words that each hides. A caption that cannot be parsed is shown with the reason in one line.
+    Above is the graph; below are its phrases and three draws each of phrase and of word masking, with the share of
+    words that each hides. A caption that cannot be parsed is shown with the reason in one line.
+
+    Args:
+        caption: the first caption.
+        parser: the name of a parser of `text.parse`.
+        parse: parses instead of `text.parse`.
     """
     typed = ipywidgets.Text(caption, description="caption", continuous_update=False, **wide(678))
     probability = ipywidgets.FloatSlider(PROBABILITY, min=0, max=1, step=0.05, description="probability", **wide())

@@ -32,7 +32,13 @@ from .theme import (
 
 
 def data_uri(picture: Image.Image, *, largest: int = 256, photographic: bool = False) -> str:
-    """Return `picture`, no side above `largest` pixels, as a data URI: PNG, or a smaller JPEG for photographs."""
+    """Return a picture as a data URI: PNG, or a smaller JPEG for photographs.
+
+    Args:
+        picture: the picture.
+        largest: no side is longer, in pixels.
+        photographic: whether a JPEG is good enough.
+    """
     small = picture.convert("RGB")
     small.thumbnail((largest, largest), Image.Resampling.LANCZOS)
     return _encoded(small.tobytes(), small.size, photographic)
@@ -85,7 +91,17 @@ class Canvas:
         down: str = "top",
         **style: Any,
     ) -> None:
-        """Write `text` (already a label) so that its left, centre or right and top, middle or bottom is at (x, y)."""
+        """Write text.
+
+        Args:
+            text: what to write, already a label.
+            x: of its left end, centre or right end.
+            y: of its top, middle or bottom.
+            size: of the font, in pixels.
+            colour: of the letters.
+            across: "left", "center" or "right": what is at `x`.
+            down: "top", "middle" or "bottom": what is at `y`.
+        """
         font = {"size": size, "color": colour}
         place = {"x": x, "y": y, "xref": "x", "yref": "y", "xanchor": across, "yanchor": down, "align": across}
         self.annotations.append({"text": text, **place, "showarrow": False, "borderpad": 0, "font": font, **style})
@@ -98,7 +114,13 @@ class Canvas:
         self.annotations.append({**ends, **axes, **head, "text": "", "standoff": 0, "startstandoff": 0})
 
     def figure(self, title: str = "", subtitle: str = "", *, height: float) -> go.Figure:
-        """Return all that was drawn, `height` pixels of it, under the title."""
+        """Return all that was drawn as a figure.
+
+        Args:
+            title: above it.
+            subtitle: below the title.
+            height: how many pixels of the drawing are shown.
+        """
         hidden = {"visible": False, "fixedrange": True, "automargin": False}
         figure = go.Figure(layout={"images": self.images, "shapes": self.shapes, "annotations": self.annotations})
         figure.update_layout(
@@ -311,7 +333,14 @@ def draw_heat_scale(canvas: Canvas, left: float, top: float) -> None:
 
 
 def outlined(picture: Image.Image, mask: Bool[ndarray, "height width"], colour: str, *, rim: bool) -> Image.Image:
-    """Draw the border of `mask` (any resolution) on `picture` in `colour`, on request with a dark rim."""
+    """Draw the border of a mask on a picture.
+
+    Args:
+        picture: the picture.
+        mask: of any resolution.
+        colour: of the border.
+        rim: whether the border has a dark rim.
+    """
     inside = _resized(mask, picture)
     pixels = np.asarray(picture.convert("RGB")).copy()
     if rim:
@@ -321,7 +350,14 @@ def outlined(picture: Image.Image, mask: Bool[ndarray, "height width"], colour: 
 
 
 def tinted(picture: Image.Image, mask: Bool[ndarray, "height width"], colour: str, opacity: float) -> Image.Image:
-    """Tint the pixels of `mask` (any resolution) in `colour`."""
+    """Tint the pixels of a mask.
+
+    Args:
+        picture: the picture.
+        mask: of any resolution.
+        colour: of the tint.
+        opacity: of the tint, 0 to 1.
+    """
     pixels = np.asarray(picture.convert("RGB"), dtype=np.float32)
     tint = (1 - opacity) * pixels + opacity * np.array(hex_to_rgb(colour), dtype=np.float32)
     return Image.fromarray(np.where(_resized(mask, picture)[..., None], tint, pixels).astype(np.uint8))

@@ -1,6 +1,7 @@
 """Figures of attention (where words land: FNE, Figures 3 and 7) and of the common space (ITContrast, Figure 2)."""
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +13,7 @@ from plotly.subplots import make_subplots
 
 from . import theme
 from .canvas import Canvas, data_uri, draw_captioned, draw_heat_scale, enlarged, heat, outlined
-from .theme import colour, label, styled, translucent
+from .theme import TRUTH_LABELS, colour, label, styled, translucent
 
 if TYPE_CHECKING:
     from ..analysis.attention import AttentionMap
@@ -65,7 +66,7 @@ def draw_attention_maps(
     for kind, marks in targets.items() if numbers is not None else ():
         x, y, size, number = zip(*marks, strict=True) if marks else ((), (), (), ())
         look = {"mode": "markers", "marker": {"size": size, "symbol": "square", "opacity": 0}, "hoverinfo": "none"}
-        figure.add_scatter(x=x, y=y, customdata=number, legendgroup=kind, **look)
+        figure.add_scatter(x=x, y=y, customdata=number, meta=kind, **look)
     if numbers is not None:
         figure.update_layout(dragmode=False, modebar_remove=["select", "lasso"])
     return figure
@@ -124,6 +125,7 @@ def draw_words_on_patch(maps: Mapping[str, "Sequence[AttentionMap]"], patch: int
 # Maps of features: several kinds of points in one plane, a panel a model, one picture and its captions picked out.
 
 SYMBOLS = ("square", "circle", "diamond", "triangle-up", "x", "star")
+KNOWN_LABELS = {text: shade for shade, text in TRUTH_LABELS.values()} | {"right": theme.GREEN, "wrong": theme.VERMILION}
 DIGITS = 2  # behind the point of a place: a hundredth of a unit is less than a pixel
 MOST, FEW = 2000, 300  # points per panel: more make a page heavy; few are drawn larger
 SIDE, GAP = 30, 0.03  # pixels left and right; the share of the width between two panels
@@ -136,6 +138,8 @@ def draw_projection(
     subtitle: str = "",
     ids: Mapping[str, Sequence[str]] | None = None,
     picked: Mapping[str, Sequence[int]] | None = None,
+    joined: bool = True,
+    labels: Mapping[str, Sequence[str]] | None = None,
     most: int = MOST,
 ) -> go.Figure:
     """Draw points in the plane, a panel per map. Axes have no unit: only what lies near what has a meaning.
@@ -145,7 +149,9 @@ def draw_projection(
         title: the figure's title.
         subtitle: what is shown.
         ids: names of the points by kind, shown on hover. A point's `customdata` is its number within its kind.
-        picked: numbers of points by kind that are always shown, the first of the first kind joined to all others.
+        picked: numbers of points by kind that are always shown.
+        joined: whether lines join the first picked point of the first kind to all others.
+        labels: what each point of a kind is coloured by; by default its kind.
         most: of more points per panel, a random sample is drawn, the same in every panel, and the subtitle says so.
     """
     picked = {kind: list(picked[kind]) for kind in picked} if picked else {}
@@ -155,35 +161,45 @@ def draw_projection(
     for column, groups in enumerate(panels.values(), start=1):
         place = {"row": 1, "col": column}
         share = most / max(sum(map(len, groups.values())), 1)
+        colours = {text: colour(number) for number, text in enumerate(sorted(set(chain(*(labels or {}).values()))))}
+        colours |= KNOWN_LABELS
         for number, (kind, points) in enumerate(groups.items()):
-            shown = _sample(len(points), share, picked.get(kind, ()), number)
+            sampled = _sample(len(points), share, picked.get(kind, ()), number)
+            of_point = np.array(labels[kind] if labels else [kind] * len(points), dtype=object)
             first = number == 0  # of few and large points, as pictures are beside captions
             names_of = ids[kind] if ids and kind in ids else None
-            figure.add_scatter(
-                x=points[shown, 0].round(DIGITS),
-                y=points[shown, 1].round(DIGITS),
-                mode="markers",
-                name=label(kind),
-                legendgroup=kind,
-                showlegend=column == 1,
-                marker={
-                    "symbol": SYMBOLS[number % len(SYMBOLS)],
-                    "color": colour(number),
-                    "size": 9 if everything < FEW else 6 if first else 4.5,
-                    "opacity": 0.75 if first else 0.6,
-                },
-                customdata=shown,
-                text=[label(names_of[n]) if names_of else f"{label(kind)} {n}" for n in shown.tolist()],
-                hovertemplate="%{text}<extra></extra>",
-                **place,
-            )
-        _pick(figure, groups, picked, place, first=column == 1)
+            for text in dict.fromkeys(of_point[sampled].tolist()):
+                shown = sampled[of_point[sampled] == text]
+                figure.add_scatter(
+                    x=points[shown, 0].round(DIGITS),
+                    y=points[shown, 1].round(DIGITS),
+                    mode="markers",
+                    name=label(text),
+                    meta=kind,
+                    legendgroup=text,
+                    showlegend=column == 1 and (first or not labels),
+                    marker={
+                        "symbol": SYMBOLS[number % len(SYMBOLS)],
+                        "color": colours.get(text, colour(number)),
+                        "size": 9 if everything < FEW else 6 if first else 4.5,
+                        "opacity": 0.75 if first else 0.6,
+                    },
+                    customdata=shown,
+                    text=[label(names_of[n]) if names_of else f"{label(kind)} {n}" for n in shown.tolist()],
+                    hovertemplate="%{text}<extra></extra>",
+                    **place,
+                )
+        _pick(figure, groups, picked, place, joined=joined, first=column == 1)
         _frame(figure, list(groups.values()), place)
+    if labels:
+        kinds = ", ".join(f"{SYMBOLS[number % len(SYMBOLS)]}s: {kind}" for number, kind in enumerate(panels[names[0]]))
+        subtitle = f"{subtitle}{'; ' if subtitle else ''}{kinds}"
     if everything > most:
         subtitle = f"{subtitle}{'; ' if subtitle else ''}{most:,} of {everything:,} points drawn"
     side = (theme.WIDTH - 2 * SIDE) * (1 - GAP * (len(names) - 1)) / count
     figure = styled(figure, title, subtitle, height=round(side))
-    legend_lines = sum(8 * len(kind) + 60 for kind in (panels[names[0]] if names else ())) // 800  # pixels
+    entries = [trace.name for trace in figure.data if trace.showlegend]
+    legend_lines = sum(8 * len(entry) + 50 for entry in entries) // 850  # pixels
     above, side = figure.layout.margin.t + 26 + 22 * legend_lines, min(side, 640)
     margin = {"l": SIDE, "r": SIDE, "t": above, "b": 20}
     legend = {"itemsizing": "constant", "y": 1 + 32 / side}
@@ -218,11 +234,13 @@ def _pick(
     picked: Mapping[str, Sequence[int]],
     place: dict[str, int],
     *,
+    joined: bool,
     first: bool,
 ) -> None:
-    """Draw lines from the first picked point to the others, and rims about them all."""
+    """Draw rims about the picked points, and lines from the first one to the others if they are joined."""
     chosen = [groups[kind][index] for kind in groups for index in picked.get(kind, ())]
-    lines = [end for other in chosen[1:] for end in (chosen[0], other, (np.nan, np.nan))]
+    others = chosen[1:] if joined else []
+    lines = [end for other in others for end in (chosen[0], other, (np.nan, np.nan))]
     ends, spots = np.array(lines).reshape(-1, 2), np.array(chosen).reshape(-1, 2)
     silent = {"hoverinfo": "skip", **place}
     line = {"color": translucent(theme.INK, 0.65), "width": 1.5}
@@ -230,7 +248,8 @@ def _pick(
     others = len(spots) - 1
     shapes = {"symbol": ["square"] + ["circle"] * others, "size": ([13] + [10] * others)[: len(spots)]}
     look = {"color": theme.PURPLE, "opacity": 1, "line": {"color": theme.PAPER, "width": 1.5}}
-    named = {"name": "one picture and its captions", "showlegend": first and bool(chosen)}
+    name = "one picture and its captions" if joined else "selected"
+    named = {"name": name, "showlegend": first and bool(chosen)}
     figure.add_scatter(x=spots[:, 0], y=spots[:, 1], mode="markers", marker=shapes | look, **named, **silent)
 
 

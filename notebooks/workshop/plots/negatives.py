@@ -172,7 +172,7 @@ class Pairs:
 
     @classmethod
     def of(cls, negatives: SyntheticNegatives) -> "Pairs":
-        """The hardest negative of each caption that has one."""
+        """Return the hardest negative of each caption that has one."""
         hardest = negatives.first(1)
         positive, negative = (values.numpy() for values in hardest.scores)
         return cls(positive, negative, None if negatives.data.world is None else hardest.truth_labels.numpy())

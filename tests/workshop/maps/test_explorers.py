@@ -1,13 +1,17 @@
 """The explorers of attention and of the common space, as their controls and the pointer move them."""
 
+import datetime
+import io
+
 import pytest
+from PIL import Image
+from workshop.explore import explore, explore_attention
 from workshop.explore.gallery import PicturePicker
-from workshop.explore.maps import explore_attention, explore_embeddings
 from workshop.plots.theme import title_and_subtitle
 
 from itmlab.models import DualEncoderConfig, build_model
 from tests.workshop.reading import controls, opened
-from tests.workshop.small_maps import small_maps
+from tests.workshop.small_retrievals import small_retrievals
 from tests.workshop.small_world import small_set
 
 
@@ -80,23 +84,49 @@ def test_pointing_at_a_word_shows_its_map_larger_and_a_click_chooses_it(attentio
     assert second(attention)[0] == "What lands on this patch"
 
 
-@pytest.fixture(scope="module")
-def maps():
-    return small_maps()
-
-
 @pytest.fixture
-def space(maps):
-    return opened(explore_embeddings(maps, small_set(), picture=3))
+def space():
+    return opened(explore(small_retrievals().models, small_retrievals().data, picture=3))
 
 
 def title(space) -> str:
     return title_and_subtitle(space.shown[1])[0]
 
 
+def test_pictures_captions_sentences_and_own_pictures_have_neighbours(space):
+    created = controls(space)
+    assert title(space) == "Captions for picture image 3"
+    created["picture"].value = 5
+    assert title(space) == "Captions for picture image 5"
+    created["sentence"].value = "a red square <script>"
+    assert title(space) == "Pictures for a sentence" and "<script" not in str(space.shown[1].to_plotly_json())
+    created["sentence"].value = " "
+    assert title(space) == "Nothing to show"
+    file = io.BytesIO()
+    Image.new("RGB", (40, 30), "red").save(file, "PNG")
+    upload = {"name": "mine.png", "type": "image/png", "size": 1, "content": memoryview(file.getvalue())}
+    upload["last_modified"] = datetime.datetime(2026, 1, 1)
+    created["own picture"].value = (upload,)
+    assert title(space) == "Captions for your picture"
+    created["own picture"].value = (upload | {"content": memoryview(b"no picture")},)
+    assert title(space) == "Nothing to show" and "your picture" in title_and_subtitle(space.shown[1])[1]
+
+
+def test_two_models_stand_side_by_side_and_marks_have_the_wanted_colour(space):
+    created = controls(space)
+    names = lambda: {trace.name for trace in space.shown[0].data if trace.showlegend}  # noqa: E731
+    assert [annotation.text for annotation in space.shown[0].layout.annotations] == ["a", "b"]
+    created["and"].value = "a"
+    assert [annotation.text for annotation in space.shown[0].layout.annotations] == ["a"]
+    created["colour by"].value = "right or wrong"
+    assert "wrong" in names()
+    created["colour by"].value = "true of the picture"
+    assert {"✓ true", "✗ false"} <= names()
+
+
 def test_a_click_on_a_caption_picks_its_picture(space):
     space.live[0].state.click = {"kind": "captions", "number": 19}
-    assert space.controls[0].value == 9 and title(space) == "Picture image 9"
+    assert space.controls[0].value == 9 and title(space).startswith("Pictures for caption")
 
 
 def test_pictures_are_found_by_the_words_of_their_captions_or_by_their_number():
@@ -112,14 +142,16 @@ def test_pictures_are_found_by_the_words_of_their_captions_or_by_their_number():
     assert picker.shown == [] and picker.note.startswith("0 of 40") and picker.value == 20
 
 
-def test_a_lasso_lists_its_captions_until_it_is_gone_and_gives_its_numbers_to_python(space):
+def test_a_lasso_marks_its_items_on_every_map_lists_them_and_gives_their_numbers_to_python(space):
     state = space.live[0].state
     state.lasso = [{"kind": "pictures", "number": 3}, {"kind": "captions", "number": 7}, {"kind": ""}]
     assert space.selection == {"pictures": [3], "captions": [7]} and title(space) == "In the lasso"
     assert title_and_subtitle(space.shown[1])[1] == "2 captions of 1 pictures in the lasso"
+    marked = [trace for trace in space.shown[0].data if trace.name == "selected"]
+    assert [len(trace.x) for trace in marked] == [2, 2]
     state.hover = {"kind": "pictures", "number": 4}
-    assert title(space) == "Picture image 4"
+    assert title(space) == "Captions for picture image 4"
     state.hover = {}
     assert title(space) == "In the lasso"
     state.lasso = []
-    assert title(space) == "Picture image 3"
+    assert title(space) == "Captions for picture image 3"

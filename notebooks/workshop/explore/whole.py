@@ -1,0 +1,166 @@
+"""The explorer of a set: maps of two models, and what each finds for a picture, a sentence or a picture of your own."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import ipywidgets
+import plotly.graph_objects as go
+
+from itmlab.data.captionset import CaptionSet
+from itmlab.data.pictures import read_image
+from itmlab.errors import ItmlabError
+
+from ..analysis.embeddings import embedded
+from ..analysis.rankings import Ranking, Retrievals, retrievals
+from ..analysis.scoring import require_captions
+from ..plots.canvas import Canvas, draw_table
+from ..plots.maps import MOST, draw_projection
+from ..plots.rankings import draw_ranked_captions, draw_ranked_pictures
+from ..plots.theme import TRUTH_LABELS
+from .base import wide
+from .gallery import PicturePicker
+from .maps import Point, PointExplorer
+
+LISTED = 25  # captions of a lasso
+BY = "CIDEr"  # the relevance whose green frames show what is similar in meaning
+
+
+def explore(
+    runs: Any, data: CaptionSet, *, picture: int = 0, sentence: str = "", k: int = 5, most: int = MOST
+) -> PointExplorer:
+    """Return the explorer of a set by one or more dual encoders.
+
+    Above are the maps of two models (t-SNE), below what each of them finds: captions for a picture of the set or for
+    your own, pictures for a sentence. Point at a mark to see its neighbours, click it to keep them. A lasso marks the
+    same items on both maps, lists their captions, and gives their numbers to Python as `.selection`. Marks are coloured
+    by kind, by the setting of the drawn world, by whether the first model's best answer is the annotated one, or by
+    what is true of the chosen picture.
+
+    Args:
+        runs: a Run or model, or several by name.
+        data: the set.
+        picture: the number of the picture to begin with.
+        sentence: a sentence to begin with instead.
+        k: how many results each model shows.
+        most: how many points a map draws.
+
+    Raises:
+        ItmlabError: an image has no caption, or a model does not encode pictures and captions separately.
+    """
+    require_captions(data)
+    named = dict(runs) if isinstance(runs, Mapping) else {"model": runs}
+    found, maps, names = retrievals(named, data, by=(BY,)), embedded(named, data), list(named)
+    which = PicturePicker(data, picture)
+    typed = ipywidgets.Text(sentence, description="sentence", continuous_update=False, **wide(678))
+    own = ipywidgets.FileUpload(accept="image/*", description="own picture")
+    first = ipywidgets.Dropdown(options=names, value=names[0], description="model", **wide())
+    second = ipywidgets.Dropdown(options=names, value=names[-1], description="and", **wide())
+    colours = ["kind", "right or wrong"] + (["setting", "true of the picture"] if data.world is not None else [])
+    colour = ipywidgets.Dropdown(options=colours, description="colour by", **wide())
+    query: dict[str, Any] = {"of": "sentence", "value": sentence} if sentence else {"of": "picture", "value": picture}
+
+    def ask(of: str, value: Any) -> None:
+        query.update(of=of, value=value)
+
+    def neighbours(of: str, value: Any) -> go.Figure:
+        try:
+            return _neighbours(found, dict.fromkeys((first.value, second.value)), of, value, min(k, len(data)))
+        except ItmlabError as error:
+            return Canvas().figure("Nothing to show", str(error), height=120)
+
+    def space() -> go.Figure:
+        selected = any(explorer.selection.values())
+        marked = explorer.selection if selected else _picked(data, which.value)
+        figure = draw_projection(
+            {
+                name: {"pictures": maps[name].images, "captions": maps[name].captions}
+                for name in dict.fromkeys((first.value, second.value))
+            },
+            ids={"pictures": data.image_ids, "captions": data.caption_ids},
+            picked=marked,
+            joined=not selected,
+            labels=_labels(found, first.value, colour.value, which.value),
+            title="The common space",
+            subtitle=f"{len(data):,} pictures and {len(data.captions):,} captions of {data.name}",
+            most=most,
+        )
+        return figure.update_layout(dragmode="lasso")
+
+    def draw() -> list[go.Figure]:
+        return [space(), neighbours(**query)]
+
+    def card(kind: str, number: int) -> go.Figure:
+        return neighbours(kind.removesuffix("s"), number)
+
+    def pick(kind: str, number: int) -> None:
+        which.value = number if kind == "pictures" else int(data.image_of_caption[number])
+        ask(kind.removesuffix("s"), number)
+
+    following = {
+        which: lambda: ask("picture", which.value),
+        typed: lambda: ask("sentence", typed.value),
+        own: lambda: ask("own picture", bytes(own.value[-1]["content"]) if own.value else b""),
+    }
+    controls = [which, typed, own, first, second, colour]
+    explorer = PointExplorer(controls, draw, card, pick, lambda points: _listed(data, points), following)
+    return explorer
+
+
+def _picked(data: CaptionSet, picture: int) -> dict[str, list[int]]:
+    return {"pictures": [picture], "captions": data.captions_of_image[picture].tolist()}
+
+
+def _labels(found: Retrievals, model: str, colour: str, picture: int) -> dict[str, list[str]] | None:
+    """Return what each picture and caption is coloured by, or None for the kind alone."""
+    data = found.data
+    owner = data.image_of_caption.tolist()
+    if colour == "setting":
+        settings = [scene.setting for scene in data.world.scenes]
+        return {"pictures": settings, "captions": [settings[image] for image in owner]}
+    if colour == "right or wrong":
+        scores, words = found.similarity[model], {True: "right", False: "wrong"}
+        best_caption, best_picture = scores.argmax(dim=1), scores.argmax(dim=0)
+        right = found.positives.gather(1, best_caption[:, None])[:, 0]
+        right_caption = found.positives.gather(0, best_picture[None])[0]
+        return {
+            "pictures": [words[value] for value in right.tolist()],
+            "captions": [words[value] for value in right_caption.tolist()],
+        }
+    if colour == "true of the picture":
+        first_caption = int(data.captions_of_image[picture][0])
+        truth = {"pictures": found.truth[:, first_caption], "captions": found.truth[picture]}
+        return {kind: [TRUTH_LABELS[value][1] for value in values.tolist()] for kind, values in truth.items()}
+    return None
+
+
+def _neighbours(found: Retrievals, models: Mapping[str, Any], of: str, value: Any, k: int) -> go.Figure:
+    """Draw what each model finds for a picture or caption by its number, a sentence, or the bytes of a picture."""
+    data = found.data
+    if of == "own picture":
+        picture = read_image(value, where="your picture")
+        rankings = {model: found.of_own_picture(model, picture, k=k) for model in models}
+        return draw_ranked_captions(picture, data.captions, rankings, title="Captions for your picture", relevance="s")
+    find = {"sentence": found.of_sentence, "caption": found.of_caption, "picture": found.of_picture}[of]
+    rankings: dict[str, Ranking] = {model: find(model, value, k=k, by=BY) for model in models}
+    captions = data.captions_of()
+    if of == "picture":
+        title = f"Captions for picture {data.image_ids[value]}"
+        shown = {"title": title, "own_captions": captions[value], "relevance": BY}
+        return draw_ranked_captions(data.images[value], data.captions, rankings, **shown)
+    sentence = value if of == "sentence" else data.captions[value]
+    title = "Pictures for a sentence" if of == "sentence" else f"Pictures for caption {data.caption_ids[value]}"
+    first = [texts[0] for texts in captions]
+    return draw_ranked_pictures(sentence, data.images, rankings, title=title, captions=first, relevance=BY)
+
+
+def _listed(data: CaptionSet, points: Sequence[Point]) -> go.Figure:
+    """Draw the captions of the points in a lasso, beside the first picture."""
+    pictures = dict.fromkeys(n if kind == "pictures" else int(data.image_of_caption[n]) for kind, n in points)
+    captions = {n for kind, n in points if kind == "captions"}
+    captions.update(c for kind, n in points if kind == "pictures" for c in data.captions_of_image[n].tolist())
+    return draw_table(
+        {"caption": [data.captions[number] for number in sorted(captions)[:LISTED]] or ["no caption"]},
+        title="In the lasso",
+        subtitle=f"{len(captions):,} captions of {len(pictures):,} pictures in the lasso",
+        picture=data.images[next(iter(pictures))] if pictures else None,
+    )
