@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from itmlab.errors import ItmlabError
 from itmlab.fields import did_you_mean
-from itmlab.metrics.statistics import Interval, smallest_effect, verdict
+from itmlab.metrics.statistics import Interval, holm, smallest_effect, verdict
 
 from ..plots.results import Result, comparison_rows, difference_rows, list_results, load_result
 
@@ -246,10 +246,19 @@ class Entry:
     def verdicts(self, result: Result | None = None) -> list[dict[str, Any]]:
         """One dictionary per claim: what is claimed, printed and measured, and what the interval says about it.
 
+        "p" is corrected by Holm for the claims of the entry, and a difference needs both: an interval on one side and a
+        corrected p below 0.05. Older results have no p.
+
         Args:
             result: a run of this entry; by default the committed one.
         """
-        return [self._verdict(claim, result or self.result()) for claim in self.claims]
+        rows = [self._verdict(claim, result or self.result()) for claim in self.claims]
+        tested = [row for row in rows if not math.isnan(row["p"])]
+        for row, corrected in zip(tested, holm([row["p"] for row in tested]), strict=True):
+            row["p"] = corrected
+            if corrected >= 0.05 and row["verdict"] in ("held", "contrary"):
+                row["verdict"] = "not seen"
+        return rows
 
     def _verdict(self, claim: Claim, run: Result | None) -> dict[str, Any]:
         labels = {*self.rows, *self.averaged}
@@ -290,6 +299,7 @@ class Entry:
             "upper": interval.upper,
             "headroom": headroom,
             "verdict": says,
+            "p": self._p(claim, run) if source == self.name else math.nan,
             "smallest": smallest_effect(interval),
             "by": by,
             "measured in": source,
@@ -309,6 +319,13 @@ class Entry:
             by += f"; RSum of six recalls, where the paper prints four: on those it is {levels[0] - levels[1]:+.1f}"
         intervals = [run.interval(row=row, minus=minus, measure=measure) for measure in measures or ["RSum"]]
         return sum_of(intervals), by
+
+    def _p(self, claim: Claim, run: Result | None) -> float:
+        """Return p of "no difference" for a claim of a run of this entry; NaN if equality is claimed or it has none."""
+        if run is None or claim.expected == "equal":
+            return math.nan
+        (row,) = run.select(row=claim.compare[0], minus=claim.compare[1], measure=claim.measure)
+        return row.get("p", math.nan)
 
     def _level(self, run: Result, label: str, measures: Sequence[str]) -> float:
         """The sum of a row's measures."""

@@ -126,6 +126,15 @@ def test_the_papers_recalls_are_added_where_it_prints_four_of_six() -> None:
     assert (row["printed"], row["here"], row["lower"], row["upper"]) == (4, 3, 1.5, 4.5)
 
 
+def test_claims_of_an_entry_are_corrected_for_their_number() -> None:
+    claims = [CLAIM, replace(CLAIM, says="theirs is better", compare=("theirs", "ours", "RSum"))]
+    first, second = {**difference(1, 0.1, 1.9), "p": 0.03}, {**difference(-1, -1.9, -0.1), "p": 0.03}
+    run = run_of(first, {**second, "row": "theirs", "minus": "ours"})
+    for known, verdicts in ((claims[:1], ["held"]), (claims, ["not seen", "not seen"])):
+        rows = replace(INVENTED, claims=known).verdicts(run)
+        assert [row["verdict"] for row in rows] == verdicts and rows[0]["p"] == pytest.approx(0.03 * len(known))
+
+
 def test_one_seed_gives_no_verdict() -> None:
     entry = replace(INVENTED, rows={"ours": "fne", "theirs": "hardest"})
     (row,) = entry.verdicts(run_of(difference(9, 8, 10), seeds=(0,)))
