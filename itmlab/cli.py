@@ -8,10 +8,10 @@ import json
 import os
 import platform
 import re
-import shlex
-import shutil
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,7 +20,7 @@ import typer
 
 from .data.faults import one_line
 from .errors import ItmlabError, printable
-from .storage import atomic_file, cache_directory, cores, read_bytes, refuse_foreign, unusable
+from .storage import cache_directory, cores, read_bytes, unusable
 
 app = typer.Typer(
     name="itmlab",
@@ -40,12 +40,12 @@ DataName = Annotated[
     str, typer.Option("--data", help="scenes, flickr30k, coco, folder, hub, regions (see itmlab.data.load).")
 ]
 DataRoot = Annotated[File, typer.Option("--root", help="The folder of the data set.")]
-DataOptions = Annotated[Words, typer.Option("--option", help="An option of the data set, NAME=VALUE; repeatable.")]
-SkipFaults = Annotated[bool, typer.Option("--skip-faults", help="Leave faulty rows out, counted and listed.")]
+DataOptions = Annotated[
+    Words, typer.Option("--option", help="NAME=VALUE, for the data set (on_fault=skip); repeatable.")
+]
 Folds = Annotated[int, typer.Option(help="5 for COCO 1K: consecutive blocks, each ranked by itself.")]
 On = Annotated[str | None, typer.Option("--on", help="pictures, regions, or photos through frozen encoders.")]
 Start = Annotated[str | None, typer.Option("--start", help="towers (as in the papers), aligned, or scratch.")]
-Photos = Annotated[bool, typer.Option(help="A folder of photographs: the recipe's form for them (extra: photos).")]
 RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run directory, or a pretrained name such as fne.")]
 SplitName = Annotated[str, typer.Option(help="train, val, test, or all.")]
 
@@ -57,17 +57,13 @@ def open_run(run: str) -> Any:
     return Run(Path(run)) if Path(run).is_dir() else pretrained(run)
 
 
-def run_and_split(
-    run: str, split: str, data: str, root: Path | None, options: Words, skip_faults: bool
-) -> tuple[Any, Any]:
+def run_and_split(run: str, split: str, data: str, root: Path | None, options: Words) -> tuple[Any, Any]:
     """Return a run and a split of the data set, with regions if its model reads them."""
     opened = open_run(run)
-    return opened, load_data(data, root, options, skip_faults, read_by=opened, split=split)
+    return opened, load_data(data, root, options, read_by=opened, split=split)
 
 
-def load_data(
-    name: str, root: Path | None, options: Words, skip_faults: bool, *, read_by: Any = None, split: str = "all"
-) -> Any:
+def load_data(name: str, root: Path | None, options: Words, *, read_by: Any = None, split: str = "all") -> Any:
     """Return the data set that these options name; `scenes` as the recipe or run `read_by` needs it."""
     from .data import load
 
@@ -78,12 +74,12 @@ def load_data(
         chosen = {**getattr(read_by, "drawn", {}), **chosen}
         if model is not None and not model.takes_pictures:
             chosen = {"regions": (settings and settings.regions) or True, **chosen}
-    data = load(name, root, on_fault="skip" if skip_faults else "error", **chosen)
+    data = load(name, root, **chosen)
     is_whole = split == "all" or (split == "train" and not data.splits)  # as in training
     return data if is_whole else data.split(split)
 
 
-def suited(names: list[str], axes: dict[str, str | None], data: str, captions: Any, photos: bool = True) -> list[Any]:
+def suited(names: list[str], axes: dict[str, str | None], data: str, captions: Any) -> list[Any]:
     """Return tiny recipes as they suit the data, unless `axes` say how, and print what was chosen.
 
     Photographs are seen through frozen encoders. Other pictures that `scenes` has not drawn are learnt from scratch.
@@ -93,11 +89,10 @@ def suited(names: list[str], axes: dict[str, str | None], data: str, captions: A
 
     chosen = {name: value for name, value in axes.items() if value is not None}
     if data != "scenes" and not chosen and captions.regions is None:
-        by_encoders = photos and are_photographs(captions)
-        if by_encoders and photos_installed():
-            show("photographs: on=photos (frozen encoders; --no-photos: from scratch)")
-            return [recipe(name, on="photos") for name in names]
-        if by_encoders:
+        if are_photographs(captions):
+            if photos_installed():
+                show("photographs: on=photos (frozen encoders; --start scratch: without them)")
+                return [recipe(name, on="photos") for name in names]
             show(f"the pictures are photographs, for which frozen encoders are better ({PHOTOS})")
         show("pictures that scenes has not drawn: start=scratch (random weights)")
         chosen = {"start": "scratch"}
@@ -142,8 +137,6 @@ def train(
     data: DataName = "scenes",
     root: DataRoot = None,
     option: DataOptions = None,
-    skip_faults: SkipFaults = False,
-    photos: Photos = True,
     max_steps: Annotated[int | None, typer.Option(help="Stop after so many steps (resumable).")] = None,
     resume: Annotated[bool, typer.Option(help="Continue a run that was begun.")] = True,
 ) -> None:
@@ -152,7 +145,6 @@ def train(
 
     from .train import names
     from .train import recipe as named_recipe
-    from .train.interruption import Interrupted
     from .train.loop import train as run_training
     from .train.recipes import Recipe
 
@@ -165,37 +157,36 @@ def train(
     changes = changes_of(change)
     # the pictures decide which recipe it is, except those of scenes
     read_by = named.replace(**changes) if data == "scenes" else named
-    captions = load_data(data, root, option, skip_faults, read_by=read_by)
+    captions = load_data(data, root, option, read_by=read_by)
     if not is_file and (size, preset) == ("tiny", "paper"):
-        [named] = suited([recipe], axes, data, captions, photos)
+        [named] = suited([recipe], axes, data, captions)
     chosen = named.replace(**changes)
     try:
-        result = run_training(chosen, captions, run, resume=resume, max_steps=max_steps)
-    except Interrupted as stop:
-        show(stop)
-        raise typer.Exit(stop.exit_code) from None
+        with stopping():
+            show(f"{run}: {progress_of(run_training(chosen, captions, run, resume=resume, max_steps=max_steps))}")
     finally:
         if distributed.is_available() and distributed.is_initialized():
             distributed.destroy_process_group()  # of several processes, those of gloo would abort as they end
-    words = [] if data == "scenes" else ["--data", data]
-    words += [] if root is None else ["--root", str(root)]
-    words += [word for text in option or [] for word in ("--option", text)] + ["--skip-faults"] * skip_faults
-    command = shlex.join(["python", "-m", "itmlab", "evaluate", str(run), *words])
-    show(f"{run}: {progress_of(result)}{'' if chosen.towers else f' — next: {command}'}")
 
 
 def progress_of(run: Any) -> str:
-    """Return recall on the validation split with the weights that are kept, or how far training has come."""
-    losses = [record for record in run.history if "loss" in record]
-    if not losses:
-        return "no line of history yet"
-    best = run.kept_epoch
+    """Return RSum on the validation split with the weights that are kept, or how far training has come."""
+    best, losses = run.kept_epoch, [record for record in run.history if "loss" in record]
     if best is None:  # nothing is held out, or it was stopped within the first epoch
-        return f"step {losses[-1]['step']}, loss {losses[-1]['loss']:.3f}"
-    sides = {"image to text": best["i2t"], "text to image": best["t2i"]}
-    recalls = ", ".join(f"{name} {'/'.join(f'{value:.1f}' for value in row.values())}" for name, row in sides.items())
-    summary = f"recall at {'/'.join(map(str, best['i2t']))}: {recalls}, RSum {best['rsum']:.1f}"
-    return f"{summary} (validation, epoch {best['epoch']}, whose weights are kept)"
+        return f"step {losses[-1]['step']}, loss {losses[-1]['loss']:.3f}" if losses else "no line of history yet"
+    return f"RSum {best['rsum']:.1f} (validation, epoch {best['epoch']}, whose weights are kept)"
+
+
+@contextmanager
+def stopping() -> Iterator[None]:
+    """Print what a signal stopped, and exit with its code."""
+    from .train.interruption import Interrupted
+
+    try:
+        yield
+    except Interrupted as stop:
+        show(stop)
+        raise typer.Exit(stop.exit_code) from None
 
 
 @app.command()
@@ -209,32 +200,26 @@ def compare(
     data: DataName = "scenes",
     root: DataRoot = None,
     option: DataOptions = None,
-    skip_faults: SkipFaults = False,
-    photos: Photos = True,
     change: Annotated[Words, typer.Option("--set", help="In every recipe, FIELD=VALUE (data.batch_size=16).")] = None,
 ) -> None:
     """Train several recipes with several seeds and print a table: recall, differences, intervals."""
     from .train import compare as compare_recipes
     from .train import recipe as named_recipe
-    from .train.interruption import Interrupted
     from .train.named import COMPARED
 
     names, axes, changes = list(recipe or COMPARED), {"on": on, "start": start}, changes_of(change)
     usual = [named_recipe(name, **axes) for name in names]
     read_by = next((candidate for candidate in usual if not candidate.model.takes_pictures), usual[0])
     read_by = read_by.replace(**changes) if data == "scenes" else read_by
-    captions = load_data(data, root, option, skip_faults, read_by=read_by)
-    compared = [candidate.replace(**changes) for candidate in suited(names, axes, data, captions, photos)]
+    captions = load_data(data, root, option, read_by=read_by)
+    compared = [candidate.replace(**changes) for candidate in suited(names, axes, data, captions)]
     if captions.regions is None and not recipe:
         blind = [candidate.name for candidate in compared if not candidate.model.takes_pictures]
         compared = [candidate for candidate in compared if candidate.name not in blind]
         if blind:
             show(f"left out: {', '.join(blind)}, as it reads regions and these data have none")
-    try:
+    with stopping():
         show(compare_recipes(compared, captions, seeds=seeds, folds=folds, run_root=out))
-    except Interrupted as stop:
-        show(stop)
-        raise typer.Exit(stop.exit_code) from None
 
 
 # Commands on a run: scores, answers, features, mined negatives.
@@ -254,12 +239,11 @@ def evaluate(
     data: DataName = "scenes",
     root: DataRoot = None,
     option: DataOptions = None,
-    skip_faults: SkipFaults = False,
 ) -> None:
     """Print recall in both directions, and the median and mean rank of the best positive, as JSON."""
     if relevance not in (None, "cider", "spice"):
         raise ItmlabError(f"no relevance {relevance!r}", where="--relevance", remedy="cider or spice")
-    opened, captions = run_and_split(run, split, data, root, option, skip_faults)
+    opened, captions = run_and_split(run, split, data, root, option)
     options = {"folds": folds, "ks": k, "relevance": relevance, "truth": truth, "protocol": protocol}
     scores = opened.evaluate(captions, split=None, **options)
     show(json.dumps(scores, indent=2))
@@ -275,10 +259,9 @@ def search(
     data: DataName = "scenes",
     root: DataRoot = None,
     option: DataOptions = None,
-    skip_faults: SkipFaults = False,
 ) -> None:
     """Print the k best pictures for a sentence, or captions for a picture."""
-    opened, captions = run_and_split(run, split, data, root, option, skip_faults)
+    opened, captions = run_and_split(run, split, data, root, option)
     answers = opened.search(Path(query) if picture else query, k=k, data=captions)
     count = f"{len(captions)} pictures" if answers.of == "images" else f"{len(captions.captions)} captions"
     among = f"all {count}" if split == "all" else f"the {count} of the split {split} (all: --split all)"
@@ -294,25 +277,13 @@ def embed(
     data: DataName = "scenes",
     root: DataRoot = None,
     option: DataOptions = None,
-    skip_faults: SkipFaults = False,
 ) -> None:
     """Write unit-length features of every image and caption as a safetensors file."""
     from .train.scores import write_embeddings
 
-    opened, captions = run_and_split(run, split, data, root, option, skip_faults)
+    opened, captions = run_and_split(run, split, data, root, option)
     counts = write_embeddings(opened, captions, out, force=force)
     show(f"{out}: {counts[0]} images and {counts[1]} captions")
-
-
-@app.command()
-def export(
-    run: RunName,
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="The directory to write.")],
-    dtype: Annotated[str, typer.Option(help="float16 (half the size) or float32.")] = "float16",
-) -> None:
-    """Write a run without what only resuming needs, as those in itmlab/pretrained."""
-    open_run(run).export(out, dtype=dtype)
-    show(out)
 
 
 MINING = "number, skip, up_to, margin, relative_margin"
@@ -328,12 +299,11 @@ def mine(
     data: DataName = "scenes",
     root: DataRoot = None,
     option: DataOptions = None,
-    skip_faults: SkipFaults = False,
 ) -> None:
     """Write the hard negatives that a run finds: the nearest captions of other pictures, filtered."""
     from .train.mining import mine as mine_negatives
 
-    opened, captions = run_and_split(run, split, data, root, option, skip_faults)
+    opened, captions = run_and_split(run, split, data, root, option)
     mined = mine_negatives(opened, captions, **pairs(setting, "--set"))
     show(mined)
     show(mined.write(out, force=force))
@@ -341,16 +311,12 @@ def mine(
 
 # Commands on captions: their scene graphs, and false sentences made from them.
 
-GRAPHS = "itmlab_graphs"  # in each row of a file of scene graphs
-
 
 @app.command()
 def parse(
     captions: Annotated[Words, typer.Argument(metavar="[CAPTION]...", help="Sentences.")] = None,
     file: Annotated[File, typer.Option(help="A text file, a caption per line (- is standard input).")] = None,
     parser: Annotated[str, typer.Option(help="english, or the folder of a spaCy pipeline.")] = "english",
-    out: Annotated[File, typer.Option(help="Write whole graphs, with token spans, as JSON lines.")] = None,
-    force: Force = False,
 ) -> None:
     """Print the objects, attributes and relations of captions."""
     from .text import parse as parse_captions
@@ -359,23 +325,13 @@ def parse(
     sentences = [*(captions or []), *(read_lines(file) if file else [])]
     if not sentences:
         raise ItmlabError("no caption to parse", remedy='python -m itmlab parse "a dog on a sofa", or --file')
-    if out is not None:
-        refuse_foreign(out, GRAPHS, force=force)
     graphs = parse_captions(sentences, parser=parser, progress=len(sentences) > 1000)
-    if out is None:
-        for sentence, graph in zip(sentences, graphs, strict=True):
-            tuples = sorted(graph.tuples(), key=lambda words: (len(words), words))  # objects, attributes, relations
-            facts = ", ".join(f"({', '.join(words)})" for words in tuples)
-            unread = ", ".join(unread_words(sentence))
-            show(f"{sentence}\n    {facts or 'no object'}")
-            if unread:
-                show(f"    not English, left out: {unread}")
-        return
-    with atomic_file(out) as written:
-        for sentence, graph in zip(sentences, graphs, strict=True):
-            row = {GRAPHS: 1, "caption": sentence, "graph": graph.to_dict()}
-            written.write(json.dumps(row).encode() + b"\n")
-    show(f"{out}: {len(graphs)} graphs")
+    for sentence, graph in zip(sentences, graphs, strict=True):
+        tuples = sorted(graph.tuples(), key=lambda words: (len(words), words))  # objects, attributes, relations
+        facts = ", ".join(f"({', '.join(words)})" for words in tuples)
+        show(f"{sentence}\n    {facts or 'no object'}")
+        if unread := unread_words(sentence):
+            show(f"    not English, left out: {', '.join(unread)}")
 
 
 def read_lines(file: Path) -> list[str]:
@@ -397,7 +353,6 @@ def negatives(
     generator: Annotated[str, typer.Option(help="vse_c: swaps by rule; tags: refilled by --model.")] = "vse_c",
     model: Annotated[str | None, typer.Option(help="A cross-encoder that refills and scores: name or folder.")] = None,
     setting: Annotated[Words, typer.Option("--set", help=f"NAME=VALUE: {SETTINGS}.")] = None,
-    fluency: Annotated[str | None, typer.Option(help="A causal language model (scenes, gpt2): perplexities.")] = None,
     seed: Annotated[int, typer.Option(help="Of the random draws.")] = 0,
     truth: Annotated[bool, typer.Option(help="Whether the world calls each true, where there is one (scenes).")] = True,
     force: Force = False,
@@ -405,21 +360,19 @@ def negatives(
     data: DataName = "scenes",
     root: DataRoot = None,
     option: DataOptions = None,
-    skip_faults: SkipFaults = False,
 ) -> None:
     """Write false sentences made from the captions of a split, as extra negatives for training."""
     from .train.negative_files import read_by, write_negatives
 
     reader = read_by(model or "tags") if model or generator == "tags" else None
-    captions = load_data(data, root, option, skip_faults, read_by=reader, split=split)
-    options = {"model": model, "options": pairs(setting, "--set"), "fluency": fluency, "seed": seed, "truth": truth}
+    captions = load_data(data, root, option, read_by=reader, split=split)
+    options = {"model": model, "options": pairs(setting, "--set"), "seed": seed, "truth": truth}
     show(write_negatives(captions, out, generator, force=force, progress=True, **options))
 
 
 # What is installed, which device is used, what is missing and the command that installs it.
 
 
-CHROME = "  →  apt-get install chromium"
 WORDNET = "  →  apt-get install wordnet-base"
 
 
@@ -441,12 +394,9 @@ def doctor() -> None:
         "Python": f"{platform.python_version()} at {sys.executable}",
         **packages,
         "device": device,
-        "Chrome for PNG figures": chrome_path() or f"missing: figures are HTML and JSON only{CHROME}",
-        "WordNet for SPICE": f"missing: words match themselves only{WORDNET}",
+        "WordNet for SPICE": f"missing: words match themselves only{WORDNET}" if synonyms is None else synonyms.version,
         "cache": str(cache_directory()),
     }
-    if synonyms is not None:
-        findings["WordNet for SPICE"] = synonyms.version
     width = max(map(len, findings))
     for part, finding in findings.items():
         show(f"{part:<{width}}  {finding}")
@@ -458,21 +408,14 @@ def _packages() -> tuple[dict[str, str], bool]:
     """Return the version of each package, or the command that installs it, and whether all required ones are there."""
     findings, is_complete = {}, True
     for requirement in requires("itmlab") or []:
-        needed, _, condition = requirement.partition(";")
-        name, extra = re.split("[<=>]", needed)[0].strip(), condition.partition("extra ==")[2].strip().strip("'\"")
+        name, extra = re.match(r"[\w.-]+", requirement)[0], re.search(r"extra == ['\"](\w+)", requirement)
         try:
             findings[name] = version(name)
         except PackageNotFoundError:
-            note, part = (f"missing (optional: {extra})", f"'.[{extra}]'") if extra else ("missing", ".")
+            note, part = (f"missing (optional: {extra[1]})", f"'.[{extra[1]}]'") if extra else ("missing", ".")
             findings[name] = f"{note}  →  pip install -c constraints.txt -e {part}"
-            is_complete = is_complete and bool(extra)
+            is_complete = is_complete and extra is not None
     return findings, is_complete
-
-
-def chrome_path() -> str | None:
-    """Return the Chrome that draws PNG figures, or None."""
-    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-    return os.environ.get("BROWSER_PATH") or next(filter(None, map(shutil.which, names)), None)
 
 
 @app.callback()

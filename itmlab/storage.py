@@ -186,25 +186,17 @@ def read_bytes(
 
 def read_json(path: str | Path, *, remedy: str | None = None) -> Any:
     """Read JSON from `path`; a missing, unreadable or malformed file is one ItmlabError with file and line."""
+    content = read_bytes(path, remedy=remedy)
     try:
-        text = read_bytes(path, remedy=remedy).decode("utf-8-sig")  # with or without byte order mark
+        text = content.decode("utf-8-sig")  # with or without byte order mark
         value = json.loads(text, parse_float=_finite, parse_constant=_finite)
         if _ESCAPED_SURROGATE.search(text):
             json.dumps(value, ensure_ascii=False).encode()
         return value
-    except ItmlabError:
-        raise
-    except json.JSONDecodeError as error:
-        raise ItmlabError(f"not JSON: {error.msg}", where=f"{path}:{error.lineno}", remedy=remedy) from None
-    except UnicodeDecodeError as error:
-        message = f"not UTF-8 at byte {error.start}"
-    except UnicodeEncodeError:
-        message = "not valid JSON: half of a surrogate pair"
-    except RecursionError:
-        message = "not valid JSON: too many nested brackets"
-    except ValueError as error:  # also an integer of more than 4,300 digits
-        message = f"not valid JSON: {str(error).partition(';')[0]}"
-    raise ItmlabError(message, where=str(path), remedy=remedy)
+    except (ValueError, RecursionError) as error:  # also half of a surrogate pair, and 4,300 digits or more
+        where = f"{path}:{error.lineno}" if isinstance(error, json.JSONDecodeError) else str(path)
+        message = f"not valid JSON: {getattr(error, 'msg', str(error).partition(';')[0])}"
+        raise ItmlabError(message, where=where, remedy=remedy) from None
 
 
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -331,20 +323,17 @@ def fetched(name: str, load: Callable[[], Result]) -> Result:
 
 # Where the shipped weights are, which profile a notebook runs in, how many cores there are.
 
-Profile = Literal["quick", "full"]
-
 
 def weights_directory() -> Path:
     """Return the folder of the pretrained weights: the package, or ITMLAB_WEIGHTS while they are trained again."""
     return Path(os.environ.get("ITMLAB_WEIGHTS") or Path(__file__).parent)
 
 
-def profile(name: str | None = None) -> Profile:
-    """Return `quick` (a laptop's minute) or `full` (what made the figures), by ITMLAB_PROFILE unless named."""
-    where = "ITMLAB_PROFILE" if name is None else "--profile"
-    chosen = os.environ.get("ITMLAB_PROFILE", "quick") if name is None else name
+def profile() -> Literal["quick", "full"]:
+    """Return `quick` (a laptop's minute) or `full` (what made the figures), as ITMLAB_PROFILE says."""
+    chosen = os.environ.get("ITMLAB_PROFILE", "quick")
     if chosen not in ("quick", "full"):
-        raise ItmlabError(f"unknown profile {chosen!r}", where=where, remedy="use quick or full")
+        raise ItmlabError(f"unknown profile {chosen!r}", where="ITMLAB_PROFILE", remedy="use quick or full")
     return chosen
 
 

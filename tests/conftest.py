@@ -5,14 +5,13 @@ import os
 if "PYTEST_XDIST_WORKER" in os.environ:  # `-n 2`: processes share the cores, so each computes on one; before torch asks
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
-
-from itmlab.cli import chrome_path
 
 settings.register_profile("untimed", deadline=None)  # no test is timed: these machines are shared
 settings.load_profile("untimed")
@@ -70,7 +69,8 @@ def real_data() -> Callable[[str], Path]:
 @pytest.fixture(scope="session")
 def chrome() -> str:
     """The Chrome that draws PNG figures; without one, what needs it is skipped (never in CI, which installs it)."""
-    path = chrome_path()
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+    path = os.environ.get("BROWSER_PATH") or next(filter(None, map(shutil.which, names)), None)
     if path is None:
         pytest.skip("no Chrome to draw PNG figures: apt-get install chromium")
     return path

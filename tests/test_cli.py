@@ -18,7 +18,6 @@ from itmlab.data import load
 from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError
 from itmlab.synthesis import read_negatives
-from itmlab.text import SceneGraph
 from itmlab.train import train
 from itmlab.train.recipes import Recipe
 
@@ -48,7 +47,7 @@ def trained(folder, tmp_path_factory):
     words = [word for setting in sets for word in ("--set", setting)]
     result = command("train", run, "--recipe", "fne", *words, "--data", "folder", "--root", folder)
     assert result.exit_code == 0, result.output
-    assert result.stdout.endswith(f" — next: python -m itmlab evaluate {run} --data folder --root {folder}\n")
+    assert "RSum" in result.stdout
     return run
 
 
@@ -82,20 +81,6 @@ def test_embed_writes_unit_features_with_their_ids(folder, trained, tmp_path) ->
     assert images.norm(dim=1).sub(1).abs().max() < 1e-5
 
 
-def test_export_leaves_a_smaller_run_that_scores_nearly_the_same(folder, trained, tmp_path) -> None:
-    assert command("export", trained, tmp_path / "small").exit_code == 0
-    words = ("--data", "folder", "--root", folder, "--split", "all")
-    scores = [json.loads(command("evaluate", run, *words).stdout)["rsum"] for run in (trained, tmp_path / "small")]
-    assert scores[0] == pytest.approx(scores[1], abs=5)
-    assert (tmp_path / "small/model.safetensors").stat().st_size < 0.6 * (trained / "model.safetensors").stat().st_size
-
-
-def test_a_recipe_in_a_file_trains_like_a_named_one(folder, trained, tmp_path) -> None:
-    words = ("--recipe", trained / "recipe.json", "--data", "folder", "--root", folder)
-    assert command("train", tmp_path / "again", *words).exit_code == 0
-    assert (tmp_path / "again" / "history.jsonl").read_bytes() == (trained / "history.jsonl").read_bytes()
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -124,15 +109,12 @@ def test_the_doctor_names_what_is_there():
     assert report.exit_code == 0 and "torch" in report.output and "device" in report.output
 
 
-def test_parse_prints_tuples_and_writes_whole_graphs(tmp_path) -> None:
+def test_parse_prints_tuples(tmp_path) -> None:
     printed = command("parse", "A man rides a brown horse", "🙂").stdout
     assert "(horse, brown), (man, ride, horse)" in printed and "no object" in printed
-    captions, out = tmp_path / "captions.txt", tmp_path / "graphs.jsonl"
+    captions = tmp_path / "captions.txt"
     captions.write_text("two dogs \x1b[31m\u202e\n\na cat on a sofa\n", encoding="utf-8")
     assert all(line.isprintable() for line in command("parse", "--file", captions).stdout.splitlines())
-    assert "2 graphs" in command("parse", "--file", captions, "--out", out).stdout
-    rows = [json.loads(line) for line in out.read_text().splitlines()]
-    assert ("cat", "on", "sofa") in SceneGraph.from_dict(rows[1]["graph"]).tuples()
 
 
 def test_negatives_are_written_and_read_back(tmp_path) -> None:
@@ -140,11 +122,11 @@ def test_negatives_are_written_and_read_back(tmp_path) -> None:
     for generator, settings in {"vse_c": ["number=3"], "tags": ["maskings=2", "samples=3"]}.items():
         out = tmp_path / f"{generator}.jsonl"
         sets = [word for setting in settings for word in ("--set", setting)]
-        words = ("--option", "images=12", "--generator", generator, *sets, "--fluency", "scenes", "--out", out)
+        words = ("--option", "images=12", "--generator", generator, *sets, "--out", out)
         result = command("negatives", *words)
         assert result.exit_code == 0, result.output
         rows = read_negatives(out).of(data)
-        assert any(rows) and all(negative.fluency > 1 for row in rows for negative in row)
+        assert any(rows)
         assert all(
             negative.sentence != caption for caption, row in zip(data.captions, rows, strict=True) for negative in row
         )
@@ -155,10 +137,9 @@ def test_negatives_are_written_and_read_back(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("words", "ending"),
     [
-        ("parse dog --out", "jsonl"),
         ("embed RUN", "safetensors"),
         ("mine RUN --split all --set number=2 --out", "jsonl"),
-        ("negatives --option images=12 --out", "jsonl"),
+        ("negatives --option images=12 --set number=1 --out", "jsonl"),
     ],
 )
 def test_only_own_files_are_overwritten_unless_forced(folder, trained, tmp_path, words, ending) -> None:
@@ -176,10 +157,8 @@ def test_only_own_files_are_overwritten_unless_forced(folder, trained, tmp_path,
 @pytest.mark.parametrize(
     "words",
     [
-        "parse dog --out file/x.jsonl",
-        "parse dog --out .",
+        "embed fne file/x.safetensors --option images=20 --split all",
         "parse --file .",
-        "export fne file",
         "train file/run --data folder --root FOLDER",
     ],
 )
@@ -262,7 +241,7 @@ def test_photographs_from_any_source_are_read_by_frozen_encoders(photographs, tm
     fresh = [itmlab.recipe("fne", start="scratch")]
     assert suited(["fne"], {}, "scenes", pictures) == [itmlab.recipe("fne")]
     assert suited(["fne"], {"on": "regions"}, "folder", pictures) == [itmlab.recipe("fne", on="regions")]
-    assert suited(["fne"], {}, "folder", pictures, photos=False) == fresh
+    assert suited(["fne"], {"start": "scratch"}, "folder", pictures) == fresh
     (tmp_path / "images").symlink_to(photographs / "images")
     rows = [{"filename": name, "sentences": [{"raw": "a dog"}]} for name in pictures.image_ids]
     (tmp_path / "dataset_coco.json").write_text(json.dumps({"images": rows}))
@@ -293,6 +272,6 @@ def test_a_run_is_evaluated_on_the_kind_of_regions_it_was_trained_on(tmp_path, m
     recipe = itmlab.recipe("vsepp").replace(data__epochs=1, data__warm_up_epochs=0, data__validation=0)
     data = load("scenes", images=24, regions="pixels")
     run = train(recipe, data, tmp_path / "run", progress=False, max_steps=1)
-    assert load_data("scenes", None, ["images=24"], False, read_by=run).regions.kind == "pixels"
-    asked = load_data("scenes", None, ["images=24", "regions=detector"], False, read_by=run)
+    assert load_data("scenes", None, ["images=24"], read_by=run).regions.kind == "pixels"
+    asked = load_data("scenes", None, ["images=24", "regions=detector"], read_by=run)
     assert asked.regions.kind == "detector"

@@ -3,7 +3,6 @@
 import ast
 import io
 import re
-import subprocess
 import sys
 import tokenize
 from collections.abc import Iterator
@@ -153,27 +152,6 @@ def test_rooms_make_no_circle() -> None:
     assert circles({name: targets - {name} for name, targets in graph.items()}) == []
 
 
-def test_files_make_no_circle() -> None:
-    """An `__init__` that hands on its room's names is not counted as coming from the room's files."""
-    graph = {
-        str(file): {str(edge.target) for edge in imports(file) if not edge.only_for_types and edge.target != file}
-        for file in FILES
-        if file.name != "__init__.py"
-    }
-    assert circles(graph) == []
-
-
-def test_inside_the_package_imports_are_relative() -> None:
-    absolute = [
-        f"{file}:{node.lineno}"
-        for file in FILES
-        for node in ast.walk(tree(file))
-        if (isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").split(".")[0] == "itmlab")
-        or (isinstance(node, ast.Import) and any(name.name.split(".")[0] == "itmlab" for name in node.names))
-    ]
-    assert absolute == []
-
-
 PACKAGES = sorted(".".join(("itmlab", *file.parent.parts)) for file in FILES if file.name == "__init__.py")
 
 
@@ -186,14 +164,6 @@ def test_public_names_exist_and_no_module_has_one_of_them(name: str) -> None:
     modules = {path.stem for path in folder.glob("*.py")} | {path.parent.name for path in folder.glob("*/__init__.py")}
     functions = {symbol for symbol in public if not isinstance(getattr(package, symbol), type(sys))}
     assert missing == [] and functions & modules == set()
-
-
-@pytest.mark.parametrize("name", ["samplers", "losses", "models", "synthesis", "train"])
-def test_the_core_brings_neither_scenes_nor_the_workshop_nor_plotly(name: str) -> None:
-    unwanted = ("itmlab.scenes", "workshop", "plotly")
-    code = f"import sys, itmlab.{name}; print([name for name in sys.modules if name.startswith({unwanted})])"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
-    assert result.stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize("page", ["CONTRIBUTING.md", "itmlab/METHODS.md"])

@@ -92,8 +92,8 @@ WHOLE = {  # files that cite this paper alone, unless they name another
     "FNE": ["itmlab/samplers/fne.py", "notebooks/workshop/*/false_negatives.py", "notebooks/0[467]*.ipynb"],
     "SAM": ["itmlab/metrics/semantic.py", "notebooks/workshop/*/rankings.py", "notebooks/09*.ipynb"],
     "TAGS-DC": [
-        *("itmlab/losses/tags.py", "itmlab/losses/words.py", "itmlab/train/step_cross.py"),
-        *("itmlab/synthesis/tags.py", "itmlab/synthesis/refill.py", "itmlab/synthesis/negative.py"),
+        *("itmlab/losses/tags.py", "itmlab/train/step_cross.py"),
+        *("itmlab/synthesis/tags.py", "itmlab/synthesis/negative.py"),
         *("notebooks/workshop/*/negative*.py", "notebooks/03*.ipynb", "notebooks/10*.ipynb"),
     ],
     "ITContrast": ["itmlab/synthesis/synhnc.py", "notebooks/workshop/*/synthesis.py", "notebooks/08*.ipynb"],

@@ -2,7 +2,6 @@
 
 import math
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -48,7 +47,6 @@ class PairBatches:
     """The pairs of a CaptionSet in shuffled batches, prepared in threads before they are used.
 
     The order is a function of `(seed, epoch)` only. A last batch that is not full is dropped unless it is the only one.
-    `waited_seconds` is the time that the consumer has waited for batches.
 
     Args:
         data: the data set.
@@ -66,7 +64,7 @@ class PairBatches:
             picture in the batch, and not on workers or on a resumed run.
 
     Raises:
-        ItmlabError: sizes that cannot be, no image with a caption, or an augmentation without pictures.
+        ItmlabError: no image has a caption.
 
     >>> data = CaptionSet(name="four", images=range(4), image_ids="abcd", captions="abcd", caption_ids="abcd",
     ...     image_of_caption=range(4), splits={})
@@ -88,25 +86,16 @@ class PairBatches:
         images: Literal["pictures", "regions"] | None = "pictures",
         augmentation: "Augmentation | None" = None,
     ):
-        if batch_size < 1 or workers < 0 or seed < 0:
-            raise ItmlabError(f"batch_size={batch_size}, workers={workers}, seed={seed}: give positive numbers")
-        if captions_per_image != "all" and not (isinstance(captions_per_image, int) and captions_per_image >= 1):
-            raise ItmlabError(f"captions_per_image={captions_per_image!r}", remedy='use 1 or more, or "all"')
-        if augmentation is not None and (images != "pictures" or prepare_images is None):
-            raise ItmlabError("augmentation needs pictures and prepare_images", where=data.name)
         self.data, self.batch_size, self.seed = data, batch_size, seed
         self.captions_per_image = captions_per_image
         self._together = 1 if captions_per_image == "all" else captions_per_image
-        self.waited_seconds = 0.0
         self._workers = max(1, workers)
         self._prepare_images, self._prepare_captions = prepare_images, prepare_captions
         self._augmentation = augmentation
         self._tokenising = threading.Lock()  # fast tokenizers must not be used by two threads at once
-        self._images, self._shown = images, None
-        if images is not None:
-            self._shown = Cached(shown(data, images), keep_bytes)
-        counts = torch.bincount(data.image_of_caption, minlength=len(data))
-        self._described = counts.nonzero().flatten().numpy()
+        self._images = images
+        self._shown = None if images is None else Cached(shown(data, images), keep_bytes)
+        self._described = torch.bincount(data.image_of_caption, minlength=len(data)).nonzero().flatten().numpy()
         if not len(self._described):
             raise ItmlabError("there is no image with a caption to train on", where=data.name)
 
@@ -132,7 +121,7 @@ class PairBatches:
         """Yield the batches of epoch `number` from `start_batch` on. An unreadable picture is an ItmlabError."""
         order = self.order(number)
         size = self.batch_size * self._together
-        rows = deque(order[batch * size : (batch + 1) * size] for batch in range(start_batch, len(self)))
+        rows = deque(order[start * size :][:size] for start in range(start_batch, len(self)))
         # with several threads of torch in each worker, workers and model would compete for the cores
         threads = ThreadPoolExecutor(self._workers, "itmlab-batches", torch.set_num_threads, (1,))
         coming: deque[Future[Batch]] = deque()
@@ -140,10 +129,7 @@ class PairBatches:
             while rows or coming:
                 while rows and len(coming) < self._workers + AHEAD:
                     coming.append(threads.submit(self._make, number, rows.popleft()))
-                started = time.perf_counter()
-                batch = coming.popleft().result()
-                self.waited_seconds += time.perf_counter() - started
-                yield batch
+                yield coming.popleft().result()
         finally:
             threads.shutdown(wait=True, cancel_futures=True)
             torch.set_num_threads(torch.get_num_threads())  # the default of new threads, which workers set to 1
@@ -177,7 +163,8 @@ def shown(data: CaptionSet, images: Literal["pictures", "regions"]) -> Sequence[
         return data.images
     if data.regions is None:
         message = "this model looks at regions and the data have none"
-        raise ItmlabError(message, where=data.name, remedy="load them with regions")
+        remedy = 'load("scenes", regions="detector") or load("regions", root)'
+        raise ItmlabError(message, where=data.name, remedy=remedy)
     return data.regions
 
 
@@ -193,10 +180,8 @@ class Cached:
         if index in self._items:
             return self._items[index]
         item = self._source[index]
-        if isinstance(item, Image.Image):
-            size = 3 * item.width * item.height
-        else:
-            size = sum(getattr(array, "nbytes", 0) for array in item)
+        arrays = [np.asarray(item)] if isinstance(item, Image.Image) else item
+        size = sum(getattr(array, "nbytes", 0) for array in arrays)
         with self._lock:  # threads that read the same image at once count it once
             if index not in self._items and size <= self._left:
                 self._left -= size

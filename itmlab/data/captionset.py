@@ -75,11 +75,9 @@ class CaptionSet:
         if len(self.images) != image_count:
             raise ItmlabError(f"{len(self.images)} images but {image_count} image ids", where=self.name)
         if len(self.caption_ids) != caption_count or self.image_of_caption.shape != (caption_count,):
-            raise ItmlabError(
-                f"{caption_count} captions, {len(self.caption_ids)} caption ids and image_of_caption of shape "
-                f"{tuple(self.image_of_caption.shape)} do not fit together",
-                where=self.name,
-            )
+            owners = f"image_of_caption of shape {tuple(self.image_of_caption.shape)}"
+            message = f"{caption_count} captions, {len(self.caption_ids)} caption ids and {owners} do not fit together"
+            raise ItmlabError(message, where=self.name)
         for kind, ids in (("image", self.image_ids), ("caption", self.caption_ids)):
             repeated, count = Counter(ids).most_common(1)[0] if ids else ("", 1)
             if count > 1:
@@ -187,11 +185,8 @@ class CaptionSet:
 
     def _check_mask(self, images: int, captions: int) -> None:
         if images * captions > LARGEST_MASK:
-            raise ItmlabError(
-                f"the mask of {images} images × {captions} captions would take more than 4 GB",
-                where=self.name,
-                remedy="take a split or select(…)",
-            )
+            message = f"the mask of {images} images × {captions} captions would take more than 4 GB"
+            raise ItmlabError(message, where=self.name, remedy="take a split or select(…)")
 
     def split(self, name: str) -> "CaptionSet":
         """Return the images of one split with their captions, renumbered. An unknown name is an ItmlabError."""
@@ -286,9 +281,8 @@ def proportional_splits(
     {'train': 800, 'val': 100, 'test': 100}
     """
     if len(proportions) != 3 or min(proportions) < 0 or not 0 < sum(proportions) < float("inf"):
-        raise ItmlabError(
-            f"proportions={proportions!r} are not three shares", remedy="for example proportions=(0.8, 0.1, 0.1)"
-        )
+        message = f"proportions={proportions!r} are not three shares"
+        raise ItmlabError(message, remedy="for example proportions=(0.8, 0.1, 0.1)")
     wanted = [name for name, share in zip(("train", "val", "test"), proportions, strict=True) if share > 0]
     shares = torch.tensor([share for share in proportions if share > 0], dtype=torch.float64)
     ends = (shares.cumsum(0) / shares.sum() * image_count).round().long().tolist()

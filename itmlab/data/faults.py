@@ -27,13 +27,9 @@ class Fault:
     row: str | int | None
     what: str
 
-    @property
-    def place(self) -> str:
-        """The file, with the row where there is one."""
-        return self.file if self.row is None else f"{self.file}:{self.row}"
-
     def __str__(self) -> str:
-        return one_line(f"{self.place}: {self.what}")
+        place = self.file if self.row is None else f"{self.file}:{self.row}"
+        return one_line(f"{place}: {self.what}")
 
 
 class FaultyData(ItmlabError):
@@ -47,7 +43,7 @@ class FaultyData(ItmlabError):
         if listed_in is not None:
             lines.append(f"… all {len(self.faults)} are listed in {listed_in}")
         text = f" {lines[0]}" if len(lines) == 1 else "".join(f"\n  {line}" for line in lines) + "\n"
-        remedy = 'correct them, or leave these rows out with on_fault="skip" (--skip-faults)'
+        remedy = 'correct them, or leave these rows out with on_fault="skip" (--option on_fault=skip)'
         super().__init__(f"{_counted(self.faults)} in the data:{text}", where=name, remedy=remedy)
 
 

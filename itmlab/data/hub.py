@@ -12,7 +12,7 @@ from ..errors import ItmlabError, named
 from ..storage import inside, read_json
 from .faults import Faults, one_line
 from .identity import content_groups
-from .pictures import Pictures, are_few, faults_of
+from .pictures import Pictures
 from .readers import Caption, Entry, Files
 from .tables import read_text
 
@@ -24,42 +24,29 @@ MOST_ROWS = 10_000_000
 CARDS = ("README.md", ".huggingface.yaml")  # where the configuration of a data set may be
 
 
-def read_hub(
-    root: str | Path | None,
-    faults: Faults,
-    *,
-    dataset: Any = None,
-    split_column: str | None = None,
-    image_id_column: str | None = None,
-) -> Files:
+def read_hub(root: str | Path | None, faults: Faults, *, dataset: Any = None) -> Files:
     """Read a data set of the `datasets` library. Code that comes with a data set is never run.
 
     A row is an image with one caption or a list of them (texts, or records with "raw", "caption" or "text"). The column
-    of pictures is found by its type or is "image", that of captions by its usual names (`CAPTION_COLUMNS`); rename
-    others with `dataset.rename_column`. Rows are numbered from 0 within their split. Rows with the same id, or without
-    ids with the same picture, are one image.
+    of pictures is found by its type or is "image", that of captions by its usual names (`CAPTION_COLUMNS`), splits and
+    ids by "split" and "image_id"; rename others with `dataset.rename_column`. Rows are numbered from 0 within their
+    split. Rows with the same id, or without ids with the same picture, are one image.
 
     Args:
         root: a path or a name on the hub.
         faults: collects what is wrong.
         dataset: a Dataset, a DatasetDict, a path or a name, instead of `root`.
-        split_column: the column of splits; by default "split", if there is one.
-        image_id_column: the column of the images' ids; by default "image_id", if there is one.
     """
     source = root if dataset is None else dataset
     if source is None:
         raise ItmlabError("no data set was named", where=faults.name, remedy="give dataset= (an object, path or name)")
     table, places, image_column = _table(_opened(source))
-    folder = _local_folder(source)
-    pictures = Pictures(table, image_column, root=folder)
-
+    pictures = Pictures(table, image_column, root=_local_folder(source))
     if not set(CAPTION_COLUMNS) & set(table.column_names):
         _check_column(table, "caption")
-    captions = _column(table, None, CAPTION_COLUMNS, faults.name)
-    splits = _column(table, split_column, ("split",), faults.name)
-    ids = _column(table, image_id_column, ("image_id",), faults.name)
-    has_ids = any(identifier is not None for identifier in ids)
-    groups = content_groups(pictures).tolist() if has_ids else []
+    captions = _column(table, CAPTION_COLUMNS, faults.name)
+    splits, ids = _column(table, ("split",), faults.name), _column(table, ("image_id",), faults.name)
+    groups = content_groups(pictures).tolist() if any(identifier is not None for identifier in ids) else []
     entries: dict[str, Entry] = {}
     for index, (part, row) in enumerate(places):
         file, has_own_id = faults.name if part is None else f"{faults.name}/{part}", ids[index] is not None
@@ -74,10 +61,7 @@ def read_hub(
                 raise ItmlabError(f"the image {image_id!r} has another picture in row {entry.row}")
             entry.captions += [Caption(text, row=row) for text in _texts(captions[index])]
 
-    def check(rows: list[int]) -> list[str | None]:
-        return faults_of(rows, lambda row: pictures.check(row, decode=are_few(rows)))
-
-    return Files(list(entries.values()), pictures.select, check)
+    return Files(list(entries.values()), pictures.select, pictures.check)
 
 
 def _opened(source: Any) -> "Dataset | DatasetDict":
@@ -109,10 +93,9 @@ def _opened(source: Any) -> "Dataset | DatasetDict":
 
 def _local_folder(source: Any) -> Path | None:
     """Return the folder of a data set on the disk, None for others."""
-    path = Path(source) if isinstance(source, str | Path) else None
-    if path is None or not path.exists():
+    if not isinstance(source, str | Path) or not Path(source).exists():
         return None
-    return path if path.is_dir() else path.parent
+    return Path(source) if Path(source).is_dir() else Path(source).parent
 
 
 def _read(builder: "DatasetBuilder", folder: Path | None) -> "Dataset | DatasetDict":
@@ -185,10 +168,8 @@ def _table(data: "Dataset | DatasetDict") -> tuple["Dataset", list[tuple[str | N
     """Return all splits as one table with undecoded pictures, the (split, row) of its rows, and the image column."""
     import datasets
 
-    if isinstance(data, datasets.DatasetDict):
-        parts = dict(data)
-    else:
-        parts = {None if data.split is None else str(data.split): data}
+    is_divided = isinstance(data, datasets.DatasetDict)
+    parts = dict(data) if is_divided else {None if data.split is None else str(data.split): data}
     if list(parts) == ["train"]:  # what the library calls a table without splits
         parts = {None: parts["train"]}
     _check_rows(sum(map(len, parts.values())), "hub")
@@ -213,18 +194,17 @@ def _check_column(table: "Dataset", column: str) -> None:
         raise ItmlabError(f"there is no column {column!r}", where="hub", remedy=remedy)
 
 
-def _column(table: "Dataset", column: str | None, usual: Sequence[str], name: str) -> list[Any]:
-    """Return the cells of a column, by default of the first of the usual names; None for each row if there is none."""
+def _column(table: "Dataset", names: Sequence[str], where: str) -> list[Any]:
+    """Return the cells of the first column of these names; None for each row if there is none."""
     import datasets
 
-    column = column or next((name for name in usual if name in table.column_names), None)
+    column = next((name for name in names if name in table.column_names), None)
     if column is None:
         return [None] * len(table)
-    _check_column(table, column)
     try:
         values = list(table[column])
     except Exception as error:  # Arrow does not check texts before they are read
-        raise ItmlabError(f"the column {column!r} cannot be read ({one_line(error, 120)})", where=name) from None
+        raise ItmlabError(f"the column {column!r} cannot be read ({one_line(error, 120)})", where=where) from None
     feature = table.features[column]
     if isinstance(feature, datasets.ClassLabel):
         return [None if value is None else feature.int2str(value) for value in values]

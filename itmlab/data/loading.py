@@ -17,15 +17,8 @@ READERS = {  # functions of `readers`
     "flickr30k": "read_karpathy",
     "coco": "read_karpathy",
     "folder": "read_folder",
-    "captions": "read_captions_only",
     "hub": "read_hub",
     "regions": "read_regions",
-}
-HOW_TO_GET = {
-    "flickr30k": "give root=, the folder with dataset_flickr30k.json and images/ (request the photographs from their "
-    "authors), or a data set of the hub with dataset=",
-    "coco": "give root=, the folder with dataset_coco.json or captions.json and the pictures "
-    "(cocodataset.org/#download), or a data set of the hub with dataset=",
 }
 SHARED_OPTIONS = ("proportions", "seed")  # of everything that is read from files, see `readers.assemble`
 
@@ -34,7 +27,7 @@ def names() -> list[str]:
     """Return the names of the data sets.
 
     >>> names()
-    ['scenes', 'flickr30k', 'coco', 'folder', 'captions', 'hub', 'regions']
+    ['scenes', 'flickr30k', 'coco', 'folder', 'hub', 'regions']
     """
     return ["scenes", *READERS]
 
@@ -65,7 +58,7 @@ def load(
 
     >>> load("flickr30k", split="test")
     Traceback (most recent call last):
-    itmlab.errors.ItmlabError: flickr30k: no root was given — give root=, the folder with dataset_flickr30k.json ...
+    itmlab.errors.ItmlabError: flickr30k: no root was given — give root=, the folder of the files, or ...
     """
     from ..session import usual_defaults
 
@@ -88,7 +81,8 @@ def _read(name: str, root: str | Path | None, faults: Faults, options: dict[str,
     _check_options(name, reader, options, *SHARED_OPTIONS, "dataset")
     if not from_hub and (root is None or not Path(root).exists()):
         message = "no root was given" if root is None else f"there is no {str(root)!r}"
-        raise ItmlabError(message, where=name, remedy=HOW_TO_GET.get(name, "give root=, where the files are"))
+        remedy = "give root=, the folder of the files, or a data set with dataset="
+        raise ItmlabError(message, where=name, remedy=remedy)
     shared = {option: options.pop(option) for option in SHARED_OPTIONS if option in options}
     files = reader(root if from_hub else Path(root), faults, **options)
     return readers.assemble(files, faults, **shared)

@@ -3,13 +3,12 @@
 import io
 import math
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from PIL import Image, ImageOps
 
 from ..errors import ItmlabError
@@ -35,8 +34,8 @@ def read_image(source: Source, *, where: str | None = None) -> Image.Image:
     """Read a picture as upright 8-bit RGB.
 
     The content decides the format, not the name. Of an animation the first frame is read. Transparent pixels become
-    white. 16-bit grey is scaled from 0...65535, floating-point grey from 0...1, or from 0...255 if it exceeds 1. A
-    picture of more than `SEEN` pixels is read at a half, a third, ... of its sides.
+    white. Grey of 16 bits or more is refused. A picture of more than `SEEN` pixels is read at a half, a third, ... of
+    its sides.
 
     Args:
         source: a path, or the bytes of a file.
@@ -71,24 +70,22 @@ def _opened(source: Source, where: str) -> Image.Image:
     if is_path and not os.path.isfile(source):
         reason = "not a file, so not a picture" if os.path.exists(source) else "there is no such picture"
         raise ItmlabError(reason, where=where)
+    if not (os.path.getsize(source) if is_path else source):
+        raise ItmlabError("the picture is empty (zero bytes)", where=where)
     try:
-        if not (os.path.getsize(source) if is_path else source):
-            raise ItmlabError("the picture is empty (zero bytes)", where=where)
         image = Image.open(source if is_path else io.BytesIO(source), formats=_formats())
-        if image.width * image.height > PIXELS_AT_MOST:
-            image.close()
-            raise Image.DecompressionBombError
-    except ItmlabError:
-        raise
+        if image.width * image.height <= PIXELS_AT_MOST:
+            return image
+        image.close()
+        reason = f"the picture has more than {PIXELS_AT_MOST} pixels"
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
-        raise ItmlabError(f"the picture has more than {PIXELS_AT_MOST} pixels", where=where) from None
+        reason = f"the picture has more than {PIXELS_AT_MOST} pixels"
     except Image.UnidentifiedImageError:
-        message = f"not a picture in a format that is read here ({', '.join(_formats())})"
-        raise ItmlabError(message, where=where) from None
+        reason = f"not a picture in a format that is read here ({', '.join(_formats())})"
     except Exception as error:  # decoders raise any type for damaged bytes
         damage = "may not be read" if isinstance(error, PermissionError) else "is damaged"
-        raise ItmlabError(f"the picture {damage} ({_reason(error)})", where=where) from None
-    return image
+        reason = f"the picture {damage} ({_reason(error)})"
+    raise ItmlabError(reason, where=where)
 
 
 @cache
@@ -120,24 +117,12 @@ def _upright(image: Image.Image) -> Image.Image:
 
 
 def _to_rgb(image: Image.Image) -> Image.Image:
-    if image.mode in ("I", "F") or image.mode.startswith("I;16"):
-        return _from_deep_grey(image)
+    if image.mode in ("I", "F") or image.mode.startswith("I;16"):  # Pillow would clip it at 255
+        raise ValueError("grey of 16 bits or more is not read: convert it to 8 bits")
     if image.has_transparency_data:
         image = image.convert("RGBA")
         image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
     return image.convert("RGB")
-
-
-def _from_deep_grey(image: Image.Image) -> Image.Image:
-    """Scale 16-bit and floating-point grey to 8 bits. Pillow's own conversion would clip it at 255."""
-    values = np.asarray(image).astype(np.float64)
-    if not np.isfinite(values).all():
-        raise ValueError("it holds values that are not finite")
-    white = 65535
-    if image.mode == "F":
-        white = 1 if values.max() <= 1 else 255
-    grey = np.where(values == image.info.get("transparency"), 255, values * (255 / white))
-    return Image.fromarray(np.clip(np.rint(grey), 0, 255).astype(np.uint8)).convert("RGB")
 
 
 class Pictures(Sequence[Image.Image]):
@@ -173,10 +158,10 @@ class Pictures(Sequence[Image.Image]):
         source, where = self.source(index)
         return read_image(source, where=where)
 
-    def check(self, index: int, *, decode: bool = False) -> None:
+    def check(self, index: int, decode: bool = False) -> None:
         """Raise an ItmlabError unless the picture is there and sound, see `check_image`."""
         source, where = self.source(index)
-        check_image(source, where=where, decode=decode)
+        check_image(source, decode, where=where)
 
     def source(self, index: int) -> tuple[Source, str]:
         """Return the path or the bytes of a picture, and how error messages name it."""
@@ -277,22 +262,18 @@ def view(pictures: Sequence[Image.Image], indices: Sequence[int]) -> Sequence[Im
 # Checks before the first use.
 
 
-def check_pictures(paths: Sequence[Path]) -> list[str | None]:
-    """Return for each picture file what is wrong with it, or None. Few pictures are decoded, see `are_few`."""
-    return faults_of(paths, partial(check_image, decode=are_few(paths)))
+def faults_of(sources: Sequence[Any], check: Callable[[Any, bool], None]) -> list[str | None]:
+    """Return for each source the message of the ItmlabError that `check` raises, or None. Runs in threads.
 
-
-def are_few(sources: Sequence[Any]) -> bool:
-    """Return whether so few images are decoded when checked. Of more, headers and end markers are read."""
-    return len(sources) <= DECODED_UP_TO
-
-
-def faults_of(sources: Iterable[Any], check: Callable[[Any], None]) -> list[str | None]:
-    """Return for each source the message of the ItmlabError that `check` raises, or None. Runs in threads."""
+    Args:
+        sources: what is checked.
+        check: is called with a source and whether to decode it: so are few, of more than `DECODED_UP_TO` headers and
+            end markers are read.
+    """
 
     def fault(source: Any) -> str | None:
         try:
-            check(source)
+            check(source, len(sources) <= DECODED_UP_TO)
         except ItmlabError as error:
             return str(error)
         return None
@@ -301,7 +282,7 @@ def faults_of(sources: Iterable[Any], check: Callable[[Any], None]) -> list[str 
         return list(threads.map(fault, sources))
 
 
-def check_image(source: Source, *, where: str | None = None, decode: bool = False) -> None:
+def check_image(source: Source, decode: bool = False, *, where: str | None = None) -> None:
     """Raise ItmlabError unless the header opens and the end marker of the format is in place.
 
     Formats without an end marker are decoded. With `decode` every picture is, which also finds damage in the middle.

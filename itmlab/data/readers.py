@@ -23,13 +23,14 @@ from ..storage import inside, read_json
 from .captionset import CaptionSet, proportional_splits
 from .faults import Faults, one_line
 from .identity import content_groups, file_version
-from .pictures import NoPictures, Pictures, are_few, check_pictures, faults_of
+from .pictures import NoPictures, Pictures, check_image, faults_of
 from .regions import ArrayRow, Regions, read_npy, read_npz
 from .tables import SUFFIXES, read_rows, read_text, wrong_caption
 
 SPLIT_NAMES = {"train": "train", "training": "train", "val": "val", "validation": "val", "valid": "val", "dev": "val"}
 SPLIT_NAMES |= {"test": "test", "testing": "test"}
 IMAGE_COLUMNS = ("image", "file_name", "filename", "image_id")
+OPTIONAL_COLUMNS = ("split", "image_id", "caption_id", "caption_ids")
 PICTURE_SUFFIXES = {".jpg", ".jpeg", ".png", ".apng", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".jp2", ".avif"}
 
 
@@ -72,13 +73,13 @@ class Files:
     Attributes:
         entries: one per image.
         pictures: returns the pictures of a list of sources.
-        check: returns for each source what is wrong with it, or None.
+        check: raises an ItmlabError for a faulty source, as `check_image` does.
         regions: returns the region features of a list of sources.
     """
 
     entries: list[Entry]
     pictures: Callable[[list[Any]], Sequence[Image.Image]] = Pictures.from_paths
-    check: Callable[[list[Any]], list[str | None]] = check_pictures
+    check: Callable[[Any, bool], None] = check_image
     regions: Callable[[list[Any]], Regions | None] = lambda sources: None
 
 
@@ -99,7 +100,7 @@ def assemble(
     (CaptionSet(mine: 1 images, 2 captions; test 1), ['a#0', 'a#1'])
     """
     located = [entry for entry in files.entries if entry.source is not None]
-    for entry, reason in zip(located, files.check([entry.source for entry in located]), strict=True):
+    for entry, reason in zip(located, faults_of([entry.source for entry in located], files.check), strict=True):
         if reason is not None:
             faults.add(entry.file, entry.row, reason)
             entry.source = None
@@ -129,27 +130,25 @@ def _one_per_picture(entries: list[Entry], pictures: Sequence[Image.Image], name
     """
     first: dict[tuple[int, str | None, str | None], Entry] = {}
     apart: dict[int, Entry] = {}
-    joined = pairs = 0
+    joined, pairs = [], []
     for entry, group in zip(entries, content_groups(pictures).tolist(), strict=True):
         key = group, entry.split, entry.image_id if entry.has_own_id else None
         if first.setdefault(key, entry) is not entry:
             first[key].captions += entry.captions
-            joined += 1
+            joined.append(entry)
         elif (other := apart.setdefault(group, entry)) is not entry:
-            pairs += 1
-            example = f"{other.file}:{other.row} and {entry.file}:{entry.row}"
+            pairs.append(f"{other.file}:{other.row} and {entry.file}:{entry.row}")
     if joined:
-        message = f"{name}: {joined} rows repeat the picture of another row, whose image has their captions too"
+        message = f"{name}: {len(joined)} rows repeat the picture of another row, whose image has their captions too"
         warnings.warn(one_line(message), stacklevel=2)
     if pairs:
-        message = f"{name}: {pairs} pictures occur under several ids or in several splits and stay apart ({example})"
-        warnings.warn(one_line(f"{message}; their captions count as positives of each of them"), stacklevel=2)
+        message = f"{name}: {len(pairs)} pictures occur under several ids or in several splits ({pairs[-1]})"
+        warnings.warn(one_line(f"{message} and stay apart; their captions count as positives of each"), stacklevel=2)
     return list(first.values())
 
 
-def unchecked(sources: Sequence[Any]) -> list[None]:
+def unchecked(source: Any, decode: bool) -> None:
     """The check of sources that are not files."""
-    return [None] * len(sources)
 
 
 def _without_faults(entries: Sequence[Entry], faults: Faults) -> list[Entry]:
@@ -198,7 +197,7 @@ def _splits(entries: Sequence[Entry]) -> dict[str, list[int]]:
     return members
 
 
-# A folder of pictures with a table of captions, and captions without pictures.
+# A folder of pictures with a table of captions.
 
 
 def read_folder(
@@ -228,26 +227,6 @@ def read_folder(
     return Files(entries)
 
 
-def read_captions_only(root: Path, faults: Faults) -> Files:
-    """Read captions without pictures: one table, or every `captions*` table of a folder, plain or gzipped.
-
-    A table with train, val or test in its name is that split (`captions_train.jsonl.gz`), unless its rows state others.
-    """
-    tables = [root] if root.is_file() else sorted(p for p in root.glob("captions*") if p.name.endswith(SUFFIXES))
-    if not tables:
-        raise ItmlabError("there is no captions*.jsonl, .csv or .gz of these", where=str(root))
-    entries: list[Entry] = []
-    for table in tables:
-        rows = read_captions(table, faults, lambda image: image)
-        split = re.search(r"(?<![a-z])(train|val|test)", table.name)
-        for entry in rows:
-            entry.split = entry.split or (split and split[1])
-        entries += rows
-    why = f"{faults.name} was loaded from captions alone and has no pictures"
-    remedy = 'load the pictures too, for example with load("folder", …) or load("flickr30k", …)'
-    return Files(entries, lambda sources: NoPictures(len(sources), why=why, remedy=remedy), unchecked)
-
-
 def read_captions(path: Path, faults: Faults, find: Callable[[str], Any]) -> list[Entry]:
     """Read the images of a table in the order of their first row, with the captions of all their rows.
 
@@ -267,7 +246,7 @@ def read_captions(path: Path, faults: Faults, find: Callable[[str], Any]) -> lis
             first = entries.setdefault(name, entry)
             if first is entry:
                 entry.source = find(image)
-            elif row.get("image_id") not in (None, "", first.image_id) or entry.split != first.split:
+            elif entry.split != first.split or (entry.has_own_id and entry.image_id != first.image_id):
                 raise ItmlabError(f"the image {image!r} has another split or id in row {first.row}")
             else:
                 first.captions += entry.captions
@@ -276,40 +255,35 @@ def read_captions(path: Path, faults: Faults, find: Callable[[str], Any]) -> lis
 
 def _table_row(path: Path, number: int, row: dict[str, Any]) -> tuple[str, Entry]:
     """Return the name of the image of a row, and its entry without a source."""
+    row = {name: cell for name, cell in row.items() if name not in OPTIONAL_COLUMNS or cell not in (None, "")}
     image_column = next((name for name in IMAGE_COLUMNS if name in row), None)
-    caption_column = next((name for name in ("captions", "caption") if name in row), None)
-    if image_column is None or caption_column is None:
+    texts = _cells(row, "caption")
+    if image_column is None or texts is None:
         missing = "'image'" if image_column is None else "'caption' or 'captions'"
         columns = one_line(", ".join(map(repr, row)), 200)
         raise ItmlabError(f"there is no column {missing}; the columns are {columns}")
     image = row[image_column]
     if isinstance(image, bool) or not isinstance(image, str | int) or not str(image).strip():
         raise ItmlabError(f"captions without an image: the image is {one_line(repr(image), 60)}")
-    texts, ids = row[caption_column], row.get("caption_ids", row.get("caption_id"))
-    if caption_column == "captions":
-        texts = _json_list(texts, "captions")
-        ids = ids if ids in (None, "") else _json_list(ids, "caption_ids")
-    texts = texts if isinstance(texts, list) else [texts]
-    if ids in (None, ""):
-        ids = [None] * len(texts)
-    ids = ids if isinstance(ids, list) else [ids]
+    ids = _cells(row, "caption_id") or [None] * len(texts)
     if len(ids) != len(texts):
         raise ItmlabError(f"{len(texts)} captions with {len(ids)} caption ids")
     captions = [Caption(text, _text(name), number) for text, name in zip(texts, ids, strict=True)]
-    image_id = str(image) if row.get("image_id") in (None, "") else str(row["image_id"])
-    split = (_text(row.get("split")) or "").strip() or None
-    has_own_id = image_id != str(image)
-    return str(image), Entry(str(path), number, image_id, captions=captions, split=split, has_own_id=has_own_id)
+    image_id, split = str(row.get("image_id", image)), str(row.get("split", "")).strip() or None
+    return str(image), Entry(str(path), number, image_id, None, captions, split, has_own_id=image_id != str(image))
 
 
-def _json_list(value: Any, column: str) -> list[Any]:
-    """Return a list as JSON lines have it, or as JSON in a cell of CSV."""
+def _cells(row: dict[str, Any], name: str) -> list[Any] | None:
+    """Return what stands under a name: a list under its plural (in CSV as JSON), or one value; None without either."""
+    if f"{name}s" not in row:
+        return [row[name]] if name in row else None
+    value = row[f"{name}s"]
     try:
         values = json.loads(value) if isinstance(value, str) else value
     except (ValueError, RecursionError):
         values = None
     if not isinstance(values, list):
-        raise ItmlabError(f"{column!r} is not a list (in CSV: a JSON list) but {one_line(repr(value), 60)}")
+        raise ItmlabError(f"'{name}s' is not a list (in CSV: a JSON list) but {one_line(repr(value), 60)}")
     return values
 
 
@@ -339,8 +313,7 @@ def locate(folder: Path, name: Any) -> Path:
 
     A name is also found if the disk has it in another Unicode form: "é" as one character or as two.
     """
-    usable = isinstance(name, str) and name.strip() and not re.search("[\0\ud800-\udfff]", name)
-    if not usable:
+    if not isinstance(name, str) or not name.strip():
         raise ItmlabError(f"not the name of a file: {one_line(repr(name), 80)}", where=str(folder))
     try:
         path = inside(folder, name, remedy="copy the file into the folder, or name the folder that has it with images=")
@@ -348,9 +321,7 @@ def locate(folder: Path, name: Any) -> Path:
             return path
         parts = path.relative_to(folder.resolve()).parts
         return inside(folder, str(reduce(_with_part, parts, folder.resolve())))
-    except (OSError, RuntimeError) as error:  # a name too long, a loop of links
-        if isinstance(error, ItmlabError):
-            raise
+    except OSError as error:  # a name too long
         raise ItmlabError(f"cannot be opened ({one_line(error, 120)})", where=str(folder)) from None
 
 
@@ -369,12 +340,11 @@ def _entries_by_form(folder: Path, version: tuple[int, ...]) -> dict[str, Path]:
 # format, whose lists `images` and `annotations` are joined by image id (Lin et al., 2014).
 
 
+KARPATHY_FOLDERS = ("images", "flickr30k-images", "flickr30k_images", ".")
+
+
 def read_karpathy(
-    root: Path,
-    faults: Faults,
-    *,
-    annotations: str | Path | None = None,
-    images: str | Path | None = None,
+    root: Path, faults: Faults, *, annotations: str | Path | None = None, images: str | Path | None = None
 ) -> Files:
     """Read `dataset_flickr30k.json` or `dataset_coco.json`, or captions in COCO's own format, with their pictures.
 
@@ -388,41 +358,54 @@ def read_karpathy(
         images: the folder of pictures, or of COCO's folders (`val2014/`, ...).
     """
     name = f"dataset_{faults.name}.json"
-    places = [root / folder / name for folder in ("", "karpathy", "annotations")] if annotations is None else []
-    paths = [path for path in places if path.is_file()][:1] if annotations is None else [Path(annotations)]
-    if not paths:
-        paths = [*root.glob("captions.json"), *sorted((root / "annotations").glob("captions_*.json"))]
+    if annotations is not None:
+        paths = [Path(annotations)]
+    else:
+        paths = [*root.glob(name), *root.glob(f"*/{name}")][:1]
+        paths = paths or [*root.glob("captions.json"), *sorted(root.glob("annotations/captions_*.json"))]
     if not paths:
         message = f"there is no {name} or captions.json"
         raise ItmlabError(message, where=str(root), remedy="put it there or name it with annotations=")
     entries: list[Entry] = []
     for path in paths:
         content = read_json(path)
-        if isinstance(content, dict) and "annotations" in content:
-            subset = re.fullmatch(r"captions_((train|val|test)\w*)", path.stem)
-            names = [subset[1], f"images/{subset[1]}", "images"] if subset else ["images"]
-            entries += _coco_entries(path, content, _folder(root, images, names), faults, subset and subset[2])
-        else:
-            folder = _folder(root, images, ("images", "flickr30k-images", "flickr30k_images", "."))
-            entries += _karpathy_entries(path, content, folder, faults)
+        rows = content.get("images") if isinstance(content, dict) else None
+        if not isinstance(rows, list):
+            raise ItmlabError(
+                "there is no list 'images' in it", where=str(path), remedy="give Karpathy's or COCO's JSON"
+            )
+        subset = re.fullmatch(r"captions_((train|val|test)\w*)", path.stem)
+        names = [subset[1], f"images/{subset[1]}", "images"] if subset else [*KARPATHY_FOLDERS]
+        if isinstance(content.get("annotations"), list):
+            rows = _as_karpathy(path, rows, content["annotations"], subset and subset[2], faults)
+        entries += _karpathy_entries(path, rows, _folder(root, images, names), faults)
     return Files(entries)
 
 
-def _lists(path: Path, content: Any, *names: str) -> list[list[Any]]:
-    """Return these lists of a JSON file."""
-    lists = [content.get(name) if isinstance(content, dict) else None for name in names]
-    if not all(isinstance(values, list) for values in lists):
-        message = f"there is no list {' or '.join(map(repr, names))} in it"
-        raise ItmlabError(message, where=str(path), remedy="give Karpathy's JSON or COCO's own format")
-    return lists
+def _as_karpathy(path: Path, images: list[Any], annotations: list[Any], split: str | None, faults: Faults) -> list[Any]:
+    """Return the rows of COCO's own format in Karpathy's, in which every image has its sentences."""
+    of_image: dict[str, list[dict[str, Any]]] = {}
+    for number, row in enumerate(annotations):
+        row = row if isinstance(row, dict) else {}
+        sentence = {"raw": row.get("caption"), "sentid": row.get("id"), "place": f"annotations[{number}]"}
+        of_image.setdefault(str(row.get("image_id")), []).append(sentence)
+    rows = []
+    for row in images:
+        row = row if isinstance(row, dict) else {}
+        sentences = of_image.pop(str(row.get("id")), [])
+        rows.append({"filename": row.get("file_name"), "cocoid": row.get("id"), "sentences": sentences, "split": split})
+    for identifier, sentences in of_image.items():
+        for sentence in sentences:
+            faults.add(path, sentence["place"], f"a caption without an image: no image has the id {identifier!r}")
+    return rows
 
 
-def _karpathy_entries(path: Path, content: Any, folder: Path, faults: Faults) -> list[Entry]:
+def _karpathy_entries(path: Path, rows: list[Any], folder: Path, faults: Faults) -> list[Entry]:
     entries = []
-    for number, row in enumerate(_lists(path, content, "images")[0]):
+    for number, row in enumerate(rows):
         place = f"images[{number}]"
         if not isinstance(row, dict) or not isinstance(row.get("filename"), str):
-            faults.add(path, place, "malformed row: no 'filename'")
+            faults.add(path, place, "malformed row: no file name")
             continue
         name, sentences = row["filename"], row.get("sentences")
         if not isinstance(sentences, list):
@@ -432,34 +415,11 @@ def _karpathy_entries(path: Path, content: Any, folder: Path, faults: Faults) ->
         entry = Entry(str(path), place, str(row.get("cocoid", name)), split=split, has_own_id=True)
         for index, sentence in enumerate(sentences):
             sentence = sentence if isinstance(sentence, dict) else {}
-            caption = Caption(sentence.get("raw"), _text(sentence.get("sentid")), f"{place}.sentences[{index}]")
-            entry.captions.append(caption)
+            where = sentence.get("place", f"{place}.sentences[{index}]")
+            entry.captions.append(Caption(sentence.get("raw"), _text(sentence.get("sentid")), where))
         with faults.noting(path, place):  # "filepath" is the folder of COCO's pictures (val2014)
             entry.source = locate(folder, f"{row['filepath']}/{name}" if row.get("filepath") else name)
         entries.append(entry)
-    return entries
-
-
-def _coco_entries(path: Path, content: Any, folder: Path, faults: Faults, split: str | None) -> list[Entry]:
-    images, annotations = _lists(path, content, "images", "annotations")
-    entries: list[Entry] = []
-    for number, row in enumerate(images):
-        place = f"images[{number}]"
-        if not isinstance(row, dict) or not isinstance(row.get("id"), int | str) or "file_name" not in row:
-            faults.add(path, place, "malformed row: no 'id' or no 'file_name'")
-            continue
-        entries.append(Entry(str(path), place, str(row["id"]), split=split, has_own_id=True))
-        with faults.noting(path, place):
-            entries[-1].source = locate(folder, row["file_name"])
-    by_id = {entry.image_id: entry for entry in reversed(entries)}
-    for number, row in enumerate(annotations):
-        place = f"annotations[{number}]"
-        if not isinstance(row, dict) or "image_id" not in row:
-            faults.add(path, place, "malformed row: no 'image_id'")
-        elif str(row["image_id"]) not in by_id:
-            faults.add(path, place, f"a caption without an image: no image has the id {row['image_id']!r}")
-        else:
-            by_id[str(row["image_id"])].captions.append(Caption(row.get("caption"), _text(row.get("id")), place))
     return entries
 
 
@@ -493,10 +453,11 @@ def read_regions(
         archives = inside(root, "regions") if features is None else folder
         entries = read_captions(table, faults, lambda name: locate(archives, str(Path(name).with_suffix(".npz"))))
 
-    def check(sources: list[Any]) -> list[str | None]:
-        if are_few(sources):
-            return faults_of(range(len(sources)), Regions(sources).__getitem__)
-        return unchecked(sources) if arrays else faults_of(sources, partial(read_npz, only="norm_bb"))
+    def check(source: Any, whole: bool) -> None:
+        if whole:
+            Regions([source])[0]
+        elif not arrays:
+            read_npz(source, only="norm_bb")
 
     why, remedy = "this set has region features and no pictures", "use its regions"
     return Files(entries, lambda sources: NoPictures(len(sources), why=why, remedy=remedy), check, Regions)
@@ -505,21 +466,17 @@ def read_regions(
 def _array_entries(root: Path, path: Path, faults: Faults) -> list[Entry]:
     """Return the entries of one split in SCAN's layout."""
     split = path.name.removesuffix("_ims.npy")
-    texts = root / f"{split}_caps.txt"
-    try:
+    texts, entries = root / f"{split}_caps.txt", []
+    with faults.noting(path, None):
         path = inside(root, path.name)
         array = read_npy(path)
         lines = [line.removesuffix("\r") for line in read_text(inside(root, texts.name)).removesuffix("\n").split("\n")]
         captions, rows = _shares(path, array, len(lines))
-    except ItmlabError as error:
-        faults.add(error.where or path, None, f"{error.what} (so the split {split!r} cannot be read)")
-        return []
-    entries = []
-    for image in range(len(array) // rows):
-        numbers = range(image * captions, (image + 1) * captions)
-        image_captions = [Caption(lines[number], row=number + 1) for number in numbers]
-        source = ArrayRow(path, image * rows)
-        entries.append(Entry(str(texts), numbers[0] + 1, f"{split}/{image}", source, image_captions, split))
+        for image in range(len(array) // rows):
+            numbers = range(image * captions, (image + 1) * captions)
+            image_captions = [Caption(lines[number], row=number + 1) for number in numbers]
+            source = ArrayRow(path, image * rows)
+            entries.append(Entry(str(texts), numbers[0] + 1, f"{split}/{image}", source, image_captions, split))
     return entries
 
 

@@ -64,21 +64,20 @@ def _csv_rows(path: Path, faults: Faults) -> Iterator[tuple[int, dict[str, Any]]
     csv.field_size_limit(LARGEST_READ)  # the csv module's own limit is 131,072 characters
     reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
     header: list[str] | None = None
-    while True:
+    cells: list[str] | None = []
+    while cells is not None:
         line = reader.line_num + 1  # where the row begins: a quoted cell may hold line breaks
         try:
-            cells = next(reader)
-        except StopIteration:
-            return
+            cells = next(reader, None)
         except csv.Error as error:
             reason = "a quote opened here never closes" if "unexpected end" in str(error) else error
             faults.add(path, line, f"malformed CSV ({reason})")
             continue
-        if header is None:
+        if cells and header is None:
             header = [cell.strip() for cell in cells]
             if len(set(header)) != len(header):
                 raise ItmlabError("two columns have the same name", where=f"{path}:1")
-        elif len(cells) == len(header):
+        elif cells and len(cells) == len(header):
             yield line, dict(zip(header, cells, strict=True))
         elif cells:
             faults.add(path, line, f"malformed row: {len(cells)} cells where the header has {len(header)}")

@@ -12,12 +12,10 @@ _NAMES = {  # file -> what it is known for, imported when first asked for
     "tags": (
         "LossWeights PAPER_WEIGHTS masked_language matching_binary matching_contrast matching_score "
         "matching_triplet retrieved_matching synthetic_matching triplet_hinges weighted_sum "
-        "word_correction word_discrimination"
+        "word_correction word_discrimination KEPT REPLACED UNLABELLED correction_labels counted_tokens "
+        "discrimination_labels label_weight token_likelihood"
     ),
     "sam": "SemanticAdaptiveMargin adaptive_margin",
     "triplet": "TripletLoss",
-    "words": (
-        "KEPT REPLACED UNLABELLED correction_labels counted_tokens discrimination_labels label_weight token_likelihood"
-    ),
 }
 __getattr__, __dir__, __all__ = lazy.attach(__name__, submod_attrs={file: n.split() for file, n in _NAMES.items()})

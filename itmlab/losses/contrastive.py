@@ -16,7 +16,7 @@ from jaxtyping import Float
 from torch import Generator, Tensor
 from torch.nn.functional import normalize
 
-from ..errors import ItmlabError
+from ..fields import ABOVE_0, between, check_ranges
 from .base import Loss, Mask, PerAnchor, Scores
 
 NOISE = 128  # Z in ITContrast
@@ -41,8 +41,7 @@ class InfoNCE(Loss):
     temperature: float = TEMPERATURE
 
     def __post_init__(self) -> None:
-        if not 0 < self.temperature < math.inf:
-            raise ItmlabError(f"the temperature of a softmax must be above 0, not {self.temperature}")
+        check_ranges(self, "loss", temperature=ABOVE_0)
 
     def forward(self, scores: Scores, positives: Mask, positive_scores: PerAnchor) -> PerAnchor:
         """log Σ exp(s/τ) over the match and all negatives, minus s⁺/τ, per anchor."""
@@ -67,8 +66,7 @@ class InfoCMR(InfoNCE):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 <= self.noise <= 2**20:
-            raise ItmlabError(f"InfoCMR takes 0 to {2**20:,} noise vectors, not {self.noise}")
+        check_ranges(self, "loss", noise=between(0, 2**20))
 
     def shared_negatives(self, anchors: Float[Tensor, "anchor dimension"], generator: Generator) -> Tensor | None:
         """The noise vectors g_z, one set for both directions."""

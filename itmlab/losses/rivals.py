@@ -7,10 +7,12 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from ..errors import ItmlabError
+from ..fields import ABOVE_0, BELOW_1, FINITE, FROM_0, check_ranges
 from ..samplers.fne import FalseNegativeEliminating, posterior
 from .base import Loss, Mask, PerAnchor, Scores
 from .contrastive import InfoNCE
+
+SHARE = (lambda share: 0 < share <= 1), "above 0, at most 1"
 
 
 @dataclass
@@ -31,8 +33,7 @@ class DebiasedInfoNCE(InfoNCE):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 <= self.prior < 1:
-            raise ItmlabError(f"the prior of the debiased loss must lie between 0 and 1, not {self.prior}")
+        check_ranges(self, "loss", prior=BELOW_1)
 
     def forward(self, scores: Scores, positives: Mask, positive_scores: PerAnchor) -> PerAnchor:
         """−log exp(s⁺/τ) / (exp(s⁺/τ) + N·g) per anchor."""
@@ -65,10 +66,7 @@ class HardNegativeNCE(InfoNCE):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 < self.alpha <= 1:
-            raise ItmlabError(f"alpha of HN-NCE must be above 0 and at most 1, not {self.alpha}")
-        if not 0 <= self.beta < math.inf:
-            raise ItmlabError(f"beta of HN-NCE must be 0 or more, not {self.beta}")
+        check_ranges(self, "loss", alpha=SHARE, beta=FROM_0)
 
     def forward(self, scores: Scores, positives: Mask, positive_scores: PerAnchor) -> PerAnchor:
         """−log exp(s⁺/τ) / (α·exp(s⁺/τ) + Σ w·exp(s⁻/τ)) per anchor."""
@@ -101,8 +99,7 @@ class SigmoidLoss(Loss):
     bias: float = -10.0
 
     def __post_init__(self) -> None:
-        if not 0 < self.scale < math.inf or not math.isfinite(self.bias):
-            raise ItmlabError(f"SigLIP's loss needs a scale above 0 and a finite bias, not {self.scale}, {self.bias}")
+        check_ranges(self, "loss", scale=ABOVE_0, bias=FINITE)
 
     def forward(self, scores: Scores, positives: Mask, positive_scores: PerAnchor) -> PerAnchor:
         """−log σ(t·s⁺ + b) − Σ log σ(−t·s⁻ − b) per anchor."""
@@ -131,8 +128,7 @@ class RelabellingInfoNCE(InfoNCE):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 < self.prior < 1 or not 0 < self.threshold <= 1:
-            raise ItmlabError(f"prior and threshold must lie between 0 and 1, not {self.prior}, {self.threshold}")
+        check_ranges(self, "loss", threshold=SHARE)
         # FNE's sampler keeps the statistics of the epoch; nothing is drawn with it
         self.estimate = FalseNegativeEliminating(self.prior, minimum_positives=self.minimum_positives)
 

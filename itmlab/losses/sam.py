@@ -3,7 +3,6 @@
 Biten et al. (2022), Eq. 7, puts a margin of its own for every anchor and negative in the place of the triplet's α.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -15,6 +14,7 @@ from torch import Generator, Tensor
 from ..components import Component
 from ..context import Direction
 from ..errors import ItmlabError
+from ..fields import ABOVE_0, FROM_0, check_ranges
 from ..samplers import Hardest, Random, Softest
 from .base import PerAnchor, Scalar, mean_of
 
@@ -32,8 +32,8 @@ class SemanticAdaptiveMargin(Component):
             "hardest" (HN) or "random" ones (RS).
         with_triplet: whether the recipe's own loss is added (Tables 4 and 5).
         ceiling: the largest margin.
-        relevance: φ: "cider" (CIDEr-D, 0 to 10, with the document frequencies of the training captions), "spice" (0 to
-            1), or "truth" where the data have a world (1 true, 0 false, 0.5 undecided), which is the control.
+        relevance: φ: "cider" (CIDEr-D, 0 to 10, with the document frequencies of the training captions) or "spice" (0
+            to 1).
         tokenise: how captions become words for CIDEr.
         weight: the weight of these triplets beside the recipe's loss.
         rank: how many negatives are passed over before one is taken; None is the preset's (0, released 1).
@@ -54,7 +54,7 @@ class SemanticAdaptiveMargin(Component):
     negatives: Literal["softest", "hardest", "random"] = "softest"
     with_triplet: bool = True
     ceiling: float = 1.0
-    relevance: Literal["cider", "spice", "truth"] = "cider"
+    relevance: Literal["cider", "spice"] = "cider"
     tokenise: Literal["whitespace", "penn"] = "whitespace"
     weight: float = 1.0
     rank: int | None = None
@@ -62,11 +62,7 @@ class SemanticAdaptiveMargin(Component):
     preset: Literal["paper", "released"] = "paper"
 
     def __post_init__(self) -> None:
-        for name in ("temperature", "ceiling", "weight"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise ItmlabError(f"the {name} of an adaptive margin must be above 0, not {getattr(self, name)}")
-        if self.rank is not None and self.rank < 0:
-            raise ItmlabError(f"the rank of a negative counts from 0, not {self.rank}")
+        check_ranges(self, "adaptive_margin", temperature=ABOVE_0, ceiling=ABOVE_0, weight=ABOVE_0, rank=FROM_0)
         if self.preset == "released" and self.reading != "pairs":
             remedy = "leave reading at 'pairs': the released preset has its own"
             raise ItmlabError(f"the released adaptive margin has no reading {self.reading!r}", remedy=remedy)

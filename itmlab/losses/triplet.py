@@ -9,11 +9,10 @@ both are the same. Each is a mean over the anchors that have a negative (VSE++ s
 that batches of different sizes share one scale.
 """
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
-from ..errors import ItmlabError
+from ..fields import FROM_0, check, check_ranges
 from .base import Loss, Mask, PerAnchor, Scores
 
 
@@ -38,10 +37,8 @@ class TripletLoss(Loss):
     reduce: Literal["sum", "hardest"] = "hardest"
 
     def __post_init__(self) -> None:
-        if not 0 <= self.margin < math.inf:
-            raise ItmlabError(f"the margin of a triplet loss must be 0 or more, not {self.margin}")
-        if self.reduce not in ("sum", "hardest"):
-            raise ItmlabError(f"a triplet loss has no reduction {self.reduce!r}", remedy="choose 'sum' or 'hardest'")
+        check_ranges(self, "loss", margin=FROM_0)
+        check(self.reduce in ("sum", "hardest"), "loss.reduce", self.reduce, "sum or hardest")
 
     def forward(self, scores: Scores, positives: Mask, positive_scores: PerAnchor) -> PerAnchor:
         """[α − s⁺ + s⁻]₊ per anchor, of all negatives or of the hardest."""

@@ -7,14 +7,12 @@ _NAMES = {  # file -> what it is known for, imported when first asked for
     "eccv": "eccv_caption",
     "perplexity": "CausalModel Fluency causal_model fluency",
     "ranking": "chance_rsum positives_by recall retrieval retrieval_in_blocks",
-    "semantic": (
-        "SemanticRanking image_relevance ncs ncs_of_each semantic_recall semantic_recall_of_each semantic_retrieval"
-    ),
+    "semantic": ("SemanticRanking image_relevance ncs ncs_of_each semantic_recall_of_each semantic_retrieval"),
     "spice": "Spice spice_matrix",
     "statistics": (
         "Correlation Interval Share holm human_judgement pearson seeds_needed share smallest_effect verdict"
     ),
-    "truth": "map_at_r oracle_recall truth_retrieval",
+    "truth": "oracle_recall truth_retrieval",
     "yardsticks": (
         "FORMATS Yardstick YardstickItem YardstickRow YardstickTable measure picture_key read_yardstick text_scores"
     ),

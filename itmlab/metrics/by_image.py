@@ -1,7 +1,7 @@
 """Recall, NCS and the measures of truth for each image, which `compare` resamples.
 
 A measure's value of each query comes from the function that the tables of `retrieval`, `semantic_retrieval` and
-`truth_retrieval` average: `ranks`, `SemanticRanking`, `true_at_r`, `first_of_each`, `expected_recalls_of_each`.
+`truth_retrieval` average: `ranks`, `SemanticRanking`, `true_at_r`, `first_of_each`, `expected_recalls`.
 """
 
 import torch
@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Float64, Int8, Int64
 from torch import Tensor
 
 from ..data.captionset import CaptionSet
-from .ranking import expected_recalls_of_each, marked_pairs, ranks
+from .ranking import expected_recalls, marked_pairs, ranks
 from .semantic import SemanticRanking
 from .truth import PLACES, first_of_each, oracle_scores, true_at_r
 
@@ -98,7 +98,7 @@ def oracle_recalls_by_image(
     )
     for labels, positives, owner in sides:
         for kind, scores in oracle_scores(labels).items():
-            expected = expected_recalls_of_each(scores, positives, CUTOFFS)
+            expected = expected_recalls(scores, positives, CUTOFFS)
             rows = [_summed_by_image(expected[k], owner, len(data))[0] for k in CUTOFFS]
             recalls.setdefault(kind, []).extend(rows)
     return {kind: torch.stack(rows) for kind, rows in recalls.items()}

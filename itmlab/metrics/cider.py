@@ -12,6 +12,7 @@ caption, w_g r_g [r_g ≥ t] of the reference. A whole matrix is one sparse prod
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,7 +21,7 @@ from scipy.sparse import coo_array, csr_array
 from torch import Tensor
 
 from ..errors import ItmlabError
-from .words import Tokenise, caption_words, reference_words
+from .words import Tokenise, caption_words, check_references
 
 ORDERS = 4  # CIDEr's n-grams have one to four words
 SIGMA = 6.0  # words: the deviation of the length penalty
@@ -31,12 +32,7 @@ Pair = Int64[Numbers, "pair"]  # a number for each pair of a caption and an imag
 
 
 def cider_matrix(
-    captions: Sequence[str],
-    references: Sequence[Sequence[str]],
-    *,
-    tokenise: Tokenise = "whitespace",
-    image_of_caption: Sequence[int] | None = None,
-    leave_one_out: bool = False,
+    captions: Sequence[str], references: Sequence[Sequence[str]], *, tokenise: Tokenise = "whitespace"
 ) -> Float[Tensor, "caption image"]:
     """Return CIDEr-D (0 to 10) of each caption against the references of each image: SAM's N (Eq. 3), transposed.
 
@@ -46,19 +42,15 @@ def cider_matrix(
         captions: the captions.
         references: the captions of each image.
         tokenise: "whitespace" as the public NCS code, or "penn" as the captioning toolkit.
-        image_of_caption: the image that each caption belongs to, -1 for none; by default the captions are the
-            references in their order.
-        leave_one_out: compare a caption with the other captions of its own image only.
 
     Raises:
-        ItmlabError: an image without references, references without any word, a single image, or lengths that differ.
+        ItmlabError: an image without references, references without any word, or a single image.
 
     >>> cider_matrix(["a dog runs", "one cat"], [["a dog runs", "dog"], ["one cat"]])
     tensor([[4.4327, 0.0000],
             [0.0000, 5.0000]])
     """
-    cider = Cider(references, tokenise=tokenise)
-    return cider.matrix(captions, image_of_caption=image_of_caption, leave_one_out=leave_one_out)
+    return Cider(references, tokenise=tokenise).matrix(captions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,11 +78,13 @@ class Cider:
     """
 
     def __init__(self, references: Sequence[Sequence[str]], *, tokenise: Tokenise = "whitespace"):
-        self.sentences, references_per_image = reference_words(references, tokenise)
-        if len(references_per_image) < 2:
+        self.references_per_image, self.tokenise = check_references(references, str), tokenise
+        self.sentences = caption_words([caption for captions in references for caption in captions], tokenise)
+        if not any(self.sentences):
+            raise ItmlabError("no reference has a word in it", remedy="give at least one caption with words")
+        if len(references) < 2:
             message = "with the document frequencies of a single image every word has the weight 0"
             raise ItmlabError(message, remedy="give the references of several images")
-        self.references_per_image, self.tokenise = np.array(references_per_image), tokenise
         self.first = self.references_per_image.cumsum() - self.references_per_image
         self.image = np.repeat(np.arange(len(references)), self.references_per_image)
         counts, self._columns = count_ngrams(self.sentences)
@@ -103,30 +97,28 @@ class Cider:
         self.references = self._vectors(self.sentences, counts, self._columns, times_count=True)
 
     def matrix(
-        self,
-        captions: Sequence[str] | None = None,
-        *,
-        image_of_caption: Sequence[int] | None = None,
-        leave_one_out: bool = False,
+        self, captions: Sequence[str] | None = None, *, leave_one_out: bool = False
     ) -> Float[Tensor, "caption image"]:
         """Return the scores of captions against every image.
 
         Args:
-            captions: by default the references themselves.
-            image_of_caption: as for `cider_matrix`.
-            leave_one_out: as for `cider_matrix`.
+            captions: by default the references themselves, image by image.
+            leave_one_out: compare each reference with the other references of its own image only.
+
+        Raises:
+            ItmlabError: `leave_one_out` with other captions, or with an image that has a single reference.
         """
-        sentences = self.sentences if captions is None else caption_words(captions, self.tokenise)
-        vectors = self.captions if captions is None else self._vectors(sentences, *count_ngrams(sentences))
-        scores = self._scores(vectors)
+        if captions is not None:
+            sentences = caption_words(captions, self.tokenise)
+            scores = self._scores(self._vectors(sentences, *count_ngrams(sentences)))
+        else:
+            scores = self._scores(self.captions)
         if leave_one_out:
-            reference = self._reference_of(sentences, image_of_caption)
-            belonging = np.flatnonzero(reference >= 0)
-            for start in range(0, len(belonging), CHUNK):  # each caption with its own image once more, without itself
-                rows = belonging[start : start + CHUNK]
-                images = self.image[reference[rows]]
+            check_left_out(captions, self.references_per_image)
+            for rows in np.array_split(np.arange(len(self.image)), len(self.image) // CHUNK + 1):
+                images = self.image[rows]
                 span = self.first[images], self.references_per_image[images]
-                scores[rows, images] = pair_scores(vectors[rows], self.references, *span, without=reference[rows])
+                scores[rows, images] = pair_scores(self.captions[rows], self.references, *span, without=rows)
         return torch.from_numpy(scores)
 
     def _vectors(
@@ -182,21 +174,6 @@ class Cider:
                 scores[rows] = (captions.weights[rows] @ summed).toarray()
         return scores
 
-    def _reference_of(
-        self, captions: Sequence[Sequence[str]], image_of_caption: Sequence[int] | None
-    ) -> Int64[Numbers, "caption"]:
-        """Return which reference each caption is: the first of its image with the same words, or -1."""
-        images = images_of_captions(image_of_caption, len(captions), self.references_per_image)
-        numbers: dict[tuple[int, tuple[str, ...]], int] = {}
-        for number, (image, words) in enumerate(zip(self.image.tolist(), self.sentences, strict=True)):
-            numbers.setdefault((image, tuple(words)), number)
-        references = np.full(len(captions), -1)
-        for caption, (image, words) in enumerate(zip(images.tolist(), captions, strict=True)):
-            if image >= 0:
-                references[caption] = numbers.get((image, tuple(words)), -1)
-                check_left_out(caption, image, references[caption] >= 0, self.references_per_image[image])
-        return references
-
 
 def count_ngrams(sentences: Sequence[Sequence[str]]) -> tuple[csr_array, dict[str, int]]:
     """Return how often each n-gram occurs in each sentence (sentence, ngram), and the column of each n-gram.
@@ -243,42 +220,14 @@ def length_penalty(difference: Int64[Numbers, "*shape"]) -> Float64[Numbers, "*s
     return np.exp(-(difference**2) / (2 * SIGMA**2))
 
 
-def images_of_captions(
-    image_of_caption: Sequence[int] | None, captions: int, references_per_image: Int64[Numbers, "image"]
-) -> Int64[Numbers, "caption"]:
-    """Return the image that each caption belongs to (-1 for none), by default of references in their order.
-
-    Args:
-        image_of_caption: the images.
-        captions: the number of captions.
-        references_per_image: the number of references of each image.
-
-    Raises:
-        ItmlabError: not one image or -1 for each caption.
-    """
-    count = len(references_per_image)
-    default = np.repeat(np.arange(count), references_per_image)
-    images = default if image_of_caption is None else np.asarray(image_of_caption)
-    is_whole = not images.size or np.issubdtype(images.dtype, np.integer)
-    if images.shape != (captions,) or not is_whole or ((images < -1) | (images >= count)).any():
-        message = f"leave_one_out needs image_of_caption: one of {count} images, or -1, for each of {captions} captions"
-        raise ItmlabError(message)
-    return images.astype(np.int64)
-
-
-def check_left_out(caption: int, image: int, is_reference: bool, references: int) -> None:
-    """Raise an ItmlabError unless a caption can be left out of the references of its image.
-
-    Args:
-        caption: its number.
-        image: the number of its image.
-        is_reference: whether it is among the references of that image.
-        references: how many references the image has.
-    """
-    if not is_reference or references == 1:
-        reason = "the only reference" if is_reference else "not among the references"
-        message = f"caption {caption} is {reason} of image {image}: it cannot be left out"
-        raise ItmlabError(message, remedy="correct image_of_caption, or put -1 for a caption of no image")
+def check_left_out(captions: Sequence[Any] | None, references_per_image: Int64[Numbers, "image"]) -> None:
+    """Raise an ItmlabError unless the captions are the references, and none of them is its image's only one."""
+    if captions is not None:
+        raise ItmlabError("leave_one_out compares the references with one another", remedy="give no captions")
+    if (references_per_image == 1).any():
+        image = int(np.argmax(references_per_image == 1))
+        message = f"the only reference of image {image} cannot be left out"
+        raise ItmlabError(message, remedy="leave images with one caption out")
 
 
 def _runs(first: Int64[Numbers, "run"], lengths: Int64[Numbers, "run"]) -> Int64[Numbers, "number"]:

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..errors import ItmlabError, MissingPart
-from .ranking import measured
+from .ranking import ranks, summary
 from .truth import at_r_of_each
 
 
@@ -54,7 +54,8 @@ def eccv_caption(
             anchor = torch.arange(len(items)).repeat_interleave(torch.tensor([len(places) for places in items]))
             candidate = torch.tensor([place for places in items for place in places])
             rows = scores[[query_of[query] for query in queries]] if len(queries) < len(query_of) else scores
-            recalls = measured(rows, anchor, candidate, (1,) if name == "eccv" else tuple(ks))[0]
+            cutoffs = (1,) if name == "eccv" else tuple(ks)
+            recalls = summary(*ranks(rows, anchor, candidate, best_only=True), len(rows), cutoffs)[0]
             measures = {f"{name}_r{k}": percent for k, percent in recalls.items()}
             if name == "eccv":
                 # two of its captions are not among the 25,000: they count in R, as in the package, and are never found

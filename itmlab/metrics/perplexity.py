@@ -14,6 +14,8 @@ import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
 from torch.nn.functional import cross_entropy
+from torch.nn.utils.rnn import pad_sequence
+from tqdm.auto import tqdm
 
 from ..errors import ItmlabError
 from ..storage import fetched, weights_directory
@@ -67,12 +69,7 @@ class Fluency:
 
 @torch.no_grad()
 def fluency(
-    sentences: Sequence[str],
-    model: "str | PreTrainedModel | CausalModel",
-    tokenizer: "PreTrainedTokenizerBase | None" = None,
-    *,
-    tokens: int = TOKENS,
-    progress: bool = False,
+    sentences: Sequence[str], model: str | CausalModel, *, tokens: int = TOKENS, progress: bool = False
 ) -> Fluency:
     """Return the likelihood of each sentence under a causal language model.
 
@@ -81,8 +78,7 @@ def fluency(
 
     Args:
         sentences: the sentences.
-        model: a name or folder, a `transformers` model, or a `CausalModel`.
-        tokenizer: of a `transformers` model.
+        model: a name or folder, as for `causal_model`, or a `CausalModel`.
         tokens: padded tokens per batch, at most.
         progress: show a progress bar.
 
@@ -99,19 +95,18 @@ def fluency(
     """
     if isinstance(sentences, str):
         raise ItmlabError("a list of sentences is needed, not one string", remedy="put it in a list")
-    from tqdm.auto import tqdm
-
-    model = causal_model(model, tokenizer)
+    model = model if isinstance(model, CausalModel) else causal_model(model)
     encoded = [[model.beginning, *ids] for ids in model.encode(sentences)] if len(sentences) else []
-    for number, ids in enumerate(encoded):
-        if model.longest is not None and len(ids) > model.longest:
-            raise ItmlabError(f"sentence {number} has {len(ids)} tokens, the model reads {model.longest}")
+    lengths = [len(ids) for ids in encoded]
+    for number, length in enumerate(lengths):
+        if model.longest is not None and length > model.longest:
+            raise ItmlabError(f"sentence {number} has {length} tokens, the model reads {model.longest}")
     losses = torch.zeros(len(encoded), dtype=torch.float64)
     with tqdm(total=len(encoded), desc="fluency", unit="sentence", disable=not progress) as bar:
-        for rows in _batches([len(ids) for ids in encoded], tokens):
+        for rows in _batches(lengths, tokens):
             losses[rows] = _losses(model, [encoded[row] for row in rows])
             bar.update(len(rows))
-    return Fluency(losses, torch.tensor([len(ids) - 1 for ids in encoded], dtype=torch.int64))
+    return Fluency(losses, torch.tensor(lengths, dtype=torch.int64) - 1)
 
 
 def _batches(lengths: Sequence[int], tokens: int) -> list[list[int]]:
@@ -126,54 +121,37 @@ def _batches(lengths: Sequence[int], tokens: int) -> list[list[int]]:
 
 
 def _losses(model: CausalModel, encoded: Sequence[Sequence[int]]) -> Float[Tensor, "row"]:
-    longest = max(len(ids) for ids in encoded)
-    lengths = torch.tensor([len(ids) for ids in encoded])
-    ids = torch.tensor([[*row, *[model.beginning] * (longest - len(row))] for row in encoded])
-    mask = torch.arange(longest) < lengths[:, None]
-    logits = model.logits(ids.to(model.device), mask.long().to(model.device))[:, :-1]
-    targets = ids[:, 1:].to(model.device)
-    losses = cross_entropy(logits.float().transpose(1, 2), targets, reduction="none").double().cpu()
-    return losses.masked_fill(~mask[:, 1:], 0).sum(dim=1)
+    rows = [torch.tensor(ids) for ids in encoded]
+    ids = pad_sequence(rows, batch_first=True, padding_value=model.beginning).to(model.device)
+    mask = pad_sequence([torch.ones_like(row) for row in rows], batch_first=True).to(model.device)
+    logits = model.logits(ids, mask)[:, :-1]
+    losses = cross_entropy(logits.float().transpose(1, 2), ids[:, 1:], reduction="none").double()
+    return losses.masked_fill(mask[:, 1:] == 0, 0).sum(dim=1).cpu()
 
 
-def causal_model(
-    model: "str | PreTrainedModel | CausalModel", tokenizer: "PreTrainedTokenizerBase | None" = None
-) -> CausalModel:
-    """Return the `CausalModel` of a name or folder ("gpt2"), or of a `transformers` model with its tokeniser.
+def causal_model(name: str) -> CausalModel:
+    """Return the `CausalModel` of a published name or a folder ("gpt2").
 
-    "scenes" ships, small (its `made.json` says how it was trained): it knows captions of `scenes` only. The model is
-    used in evaluation mode and its mode is restored.
+    "scenes" ships, small (its `made.json` says how it was trained): it knows captions of `scenes` only.
 
     Raises:
         ItmlabError: nothing of that name, weights other than safetensors, a model that reads ahead (an encoder such as
             BERT), or a tokeniser without a beginning of sentence.
     """
-    if isinstance(model, CausalModel):
-        return model
-    if not callable(model):
-        model, tokenizer = _pretrained(str(model))
-    elif tokenizer is None:
-        raise ItmlabError("a model needs its tokeniser", remedy="give tokenizer=, or the model's name or folder")
+    model, tokenizer = _pretrained(name)
     beginning = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.cls_token_id
     if beginning is None:
         message = f"{type(tokenizer).__name__} has no token for the beginning of a sentence"
-        raise ItmlabError(message, remedy="set tokenizer.bos_token to one that the model knows")
+        raise ItmlabError(message, where=name, remedy="use the checkpoint of a causal language model")
 
     def encode(sentences: Sequence[str]) -> list[list[int]]:
         # a caption that holds "<|endoftext|>" holds these letters, not the token
         return tokenizer(list(sentences), add_special_tokens=False, split_special_tokens=True)["input_ids"]
 
     def logits(ids: Ids, mask: Ids) -> Float[Tensor, "row piece vocabulary"]:
-        modes = [(part, part.training) for part in model.modules()]
-        model.eval()
-        try:
-            return model(input_ids=ids, attention_mask=mask, use_cache=False).logits
-        finally:
-            for part, mode in modes:
-                part.training = mode
+        return model(input_ids=ids, attention_mask=mask, use_cache=False).logits
 
-    longest = getattr(model.config, "max_position_embeddings", None)
-    causal = CausalModel(encode, logits, beginning, longest, model.device)
+    causal = CausalModel(encode, logits, beginning, getattr(model.config, "max_position_embeddings", None))
     _check_causal(causal)
     return causal
 
@@ -181,7 +159,7 @@ def causal_model(
 @torch.no_grad()
 def _check_causal(model: CausalModel) -> None:
     """Refuse a model whose first logits depend on what comes after: its perplexity would be near 1 for anything."""
-    ids = torch.full((2, 2), model.beginning, device=model.device)
+    ids = torch.full((2, 2), model.beginning)
     ids[1, 1] = model.beginning - 1 if model.beginning else 1
     first = model.logits(ids, torch.ones_like(ids))[:, 0].float()
     if not torch.allclose(first[0], first[1], atol=1e-3, rtol=1e-3):
@@ -194,11 +172,10 @@ def _pretrained(name: str) -> "tuple[PreTrainedModel, PreTrainedTokenizerBase]":
 
     name = str(SHIPPED / name) if name.isalnum() and (SHIPPED / name).is_dir() else name
     weights = {"use_safetensors": True, "dtype": torch.float32, "output_loading_info": True}
-
+    load = partial(AutoModelForCausalLM.from_pretrained, name, trust_remote_code=False, **weights)
     shown = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()  # of the weights read
     try:
-        load = partial(AutoModelForCausalLM.from_pretrained, name, trust_remote_code=False, **weights)
         model, report = fetched(name, load)
     finally:
         if shown:

@@ -6,6 +6,7 @@ without the whole matrix.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -42,35 +43,26 @@ def recall(similarity: Scores, positives: Mask, k: int, *, sense: Sense = "any")
     >>> recall(scores, positives, 2), recall(scores, positives, 2, sense="share")
     (100.0, 50.0)
     """
+    check_sense(sense)
     similarity = torch.as_tensor(similarity)
-    anchor, candidate = positive_pairs(similarity, positives)
+    pairs = positive_pairs(similarity, positives)
     check_k(k, similarity.shape[1])
-    return measured(similarity, anchor, candidate, (k,), sense=sense)[0][k]
+    return summary(*ranks(similarity, *pairs, best_only=sense == "any"), len(similarity), (k,))[0][k]
 
 
-def measured(
-    similarity: Scores, anchor: Numbers, candidate: Numbers, ks: Sequence[int], *, sense: Sense = "any"
+def summary(
+    owner: Numbers, rank: Numbers, anchors: int, ks: Sequence[int]
 ) -> tuple[dict[int, float], dict[str, float]]:
     """Return recall in percent for each k, and the "median" and "mean" rank (from 1 on) of each query's best positive.
 
     The median of an even number of queries is rounded down, as in the code of VSE++ and its successors.
 
     Args:
-        similarity: scores of the model.
-        anchor: of each positive pair.
-        candidate: of each positive pair.
+        owner: of each positive, or of the best one of each anchor, as `ranks` returns them.
+        rank: of the same positives.
+        anchors: how many there are.
         ks: the cut-offs.
-        sense: as for `recall`.
     """
-    check_sense(sense)
-    owner, rank = ranks(similarity, anchor, candidate, best_only=sense == "any")
-    return _summary(owner, rank, len(similarity), ks)
-
-
-def _summary(
-    owner: Numbers, rank: Numbers, anchors: int, ks: Sequence[int]
-) -> tuple[dict[int, float], dict[str, float]]:
-    """Return what `measured` does from the ranks of all positives, or of each anchor's best one."""
     sought = torch.bincount(owner, minlength=anchors)
     hits = {k: torch.bincount(owner[rank < k], minlength=anchors) for k in ks}
     best = rank.new_full((anchors,), torch.iinfo(rank.dtype).max).scatter_reduce(0, owner, rank, "amin").sort().values
@@ -113,9 +105,7 @@ def ranks(similarity: Scores, anchor: Numbers, candidate: Numbers, *, best_only:
     return torch.cat(owners), torch.cat(pair_ranks)
 
 
-def expected_recalls_of_each(
-    similarity: Scores, positives: Mask, ks: Sequence[int]
-) -> dict[int, Float64[Tensor, "anchor"]]:
+def expected_recalls(similarity: Scores, positives: Mask, ks: Sequence[int]) -> dict[int, Float64[Tensor, "anchor"]]:
     """Return recall of each query (0 to 1) for each k, expected when ties are broken at random.
 
     A place among N equal scores, P of them positives, i of them placed before, holds a positive with the chance
@@ -130,7 +120,7 @@ def expected_recalls_of_each(
         ItmlabError: a k above the candidates.
 
     >>> scores, positives = torch.tensor([[1, 1, 1, 1, 0]]), torch.tensor([[True, False, False, False, False]])
-    >>> {k: recall.item() for k, recall in expected_recalls_of_each(scores, positives, (1, 2, 4)).items()}
+    >>> {k: recall.item() for k, recall in expected_recalls(scores, positives, (1, 2, 4)).items()}
     {1: 0.25, 2: 0.5, 4: 1.0}
     """
     for k in ks:
@@ -212,19 +202,12 @@ def require_positives(anchor: Numbers, anchors: int, kind: str) -> None:
         raise ItmlabError(message, remedy="leave out what nothing can be found for")
 
 
-class FewCandidates(ItmlabError):
-    """A k that is not a whole number from 1 to the number of `candidates`. A caller may word it differently."""
-
-    def __init__(self, k: int, candidates: int, *, where: str | None = None, remedy: str | None = None):
-        self.k, self.candidates = k, max(candidates, 0)
-        super().__init__(f"recall at k={k} of {self.candidates} candidates", where=where, remedy=remedy)
-
-
-def check_k(k: int, candidates: int, *, where: str | None = None, remedy: str | None = None) -> None:
-    """Raise FewCandidates unless k is a whole number from 1 to the number of candidates (METHODS 2.3)."""
+def check_k(k: int, candidates: int, *, name: str = "k", where: str | None = None, remedy: str | None = None) -> None:
+    """Raise an ItmlabError unless k is a whole number from 1 to the number of candidates (METHODS 2.3)."""
     if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= candidates:
-        choice = f"choose k from 1 to {candidates}, or " if candidates > 0 else ""
-        raise FewCandidates(k, candidates, where=where, remedy=remedy or f"{choice}rank more candidates")
+        choice = f"choose {name} from 1 to {candidates}" if candidates > 0 else "rank more candidates"
+        message = f"{name}={k} of {max(candidates, 0)} candidates"
+        raise ItmlabError(message, where=where, remedy=remedy or choice)
 
 
 # Both directions, over one pool of images and captions, several folds, or block by block.
@@ -246,7 +229,7 @@ def chance_rsum(positives: Mask, ks: Sequence[int]) -> float:
     for mask in (positives, positives.T):
         count, candidates, deviation = mask.sum(dim=1).double(), mask.shape[1], 0.0
         missed = torch.ones_like(count)
-        for place in range(min(max(ks), candidates)):  # as in `expected_recalls_of_each`, with all scores equal
+        for place in range(min(max(ks), candidates)):  # as in `expected_recalls`, with all scores equal
             missed = missed * (1 - count / (candidates - place)).clamp(min=0)
             if place + 1 in ks:
                 mean += 100 * float((1 - missed).mean())
@@ -283,15 +266,14 @@ def retrieval(
     >>> table["i2t"], table["rsum"], table["rank"]["t2i"]
     ({1: 100.0, 2: 100.0}, 400.0, {'median': 1.0, 'mean': 1.0})
     """
+    check_sense(sense)
     similarity = torch.as_tensor(similarity)
-    sides: dict[str, list[Any]] = {"i2t": [], "t2i": []}
+    tables = []
     for pool in pools(similarity, positives, folds):
-        block = similarity if folds == 1 else pool.of(similarity)  # a whole matrix is never copied
-        for k in ks:
-            check_k(k, min(block.shape))
-        sides["i2t"].append(measured(block, pool.row, pool.column, ks, sense=sense))
-        sides["t2i"].append(measured(block.T, pool.column, pool.row, ks, sense=sense))
-    return _table(sides)
+        part = similarity if folds == 1 else pool.of(similarity)  # a whole matrix is never copied
+        score, whole = (lambda *ranges, part=part: part[ranges]), part.numel()
+        tables.append(retrieval_in_blocks(score, (pool.row, pool.column), part.shape, ks=ks, sense=sense, block=whole))
+    return mean_of(tables)
 
 
 def retrieval_in_blocks(
@@ -300,6 +282,7 @@ def retrieval_in_blocks(
     shape: tuple[int, int],
     *,
     ks: Sequence[int] = (1, 5, 10),
+    sense: Sense = "any",
     block: int = 1 << 25,
 ) -> dict[str, Any]:
     """Return what `retrieval` does without the score matrix in memory. Every pair is scored twice.
@@ -309,6 +292,7 @@ def retrieval_in_blocks(
         positives: the pairs that belong together, as indices (image, caption).
         shape: the number of images and of captions.
         ks: the cut-offs.
+        sense: as for `recall`.
         block: how many scores are held at a time, at most (but a row at least).
 
     Raises:
@@ -319,39 +303,35 @@ def retrieval_in_blocks(
     >>> retrieval_in_blocks(score, (torch.arange(4), torch.arange(4)), (4, 4), ks=(1,), block=6)["rsum"]
     200.0
     """
+    for k in ks:
+        check_k(k, min(shape))
     image, caption = positives
-    every = slice(None)
     sides = {
-        "i2t": (image, caption, shape, lambda rows: score(rows, every)),
-        "t2i": (caption, image, shape[::-1], lambda rows: score(every, rows).T),
+        "i2t": (image, caption, shape, lambda rows: score(rows, slice(None))),
+        "t2i": (caption, image, shape[::-1], lambda rows: score(slice(None), rows).T),
     }
-    table: dict[str, list[Any]] = {}
+    table, typical = {}, {}
     for side, (anchor, candidate, (anchors, candidates), rows_of) in sides.items():
         require_positives(anchor, anchors, "query")
-        for k in ks:
-            check_k(k, candidates)
         order = anchor.argsort(stable=True)
         anchor, candidate = anchor[order], candidate[order]
         size, parts = max(1, block // candidates), []
         for start in range(0, anchors, size):
-            inside = slice(*torch.searchsorted(anchor, torch.tensor([start, start + size])).tolist())
+            inside = slice(*torch.searchsorted(anchor, anchor.new_tensor([start, start + size])).tolist())
             scores = rows_of(slice(start, start + size))
-            owner, rank = ranks(scores, anchor[inside] - start, candidate[inside], best_only=True)
+            owner, rank = ranks(scores, anchor[inside] - start, candidate[inside], best_only=sense == "any")
             parts.append((owner + start, rank))
         owner, rank = map(torch.cat, zip(*parts, strict=True))
-        table[side] = [_summary(owner, rank, anchors, ks)]
-    return _table(table)
+        table[side], typical[side] = summary(owner, rank, anchors, ks)
+    rsum = sum(table["i2t"].values()) + sum(table["t2i"].values())
+    return {**table, "rsum": rsum, "rank": typical}
 
 
-def _table(sides: dict[str, list[tuple[dict[int, float], dict[str, float]]]]) -> dict[str, Any]:
-    """Return the table of `retrieval` from recalls and typical ranks of each fold."""
-    table, rank = ({side: _mean([fold[part] for fold in folds]) for side, folds in sides.items()} for part in (0, 1))
-    return table | {"rsum": sum(table["i2t"].values()) + sum(table["t2i"].values()), "rank": rank}
-
-
-def _mean(tables: list[dict[Any, float]]) -> dict[Any, float]:
-    """Return the mean of each entry."""
-    return {name: fmean(table[name] for table in tables) for name in tables[0]}
+def mean_of(tables: Sequence[Any]) -> Any:
+    """Return the mean of each entry of equally nested tables."""
+    if isinstance(tables[0], dict):
+        return {name: mean_of([table[name] for table in tables]) for name in tables[0]}
+    return fmean(tables)
 
 
 PROTOCOLS = ("field", "corrected")
@@ -361,9 +341,9 @@ def positives_by(protocol: str, data: CaptionSet, folds: int = 1) -> Pairs:
     """Return the positives of a data set as indices (image, caption), by the name of a protocol.
 
     "field" is what papers report: an image and its own captions. Images of equal content in a fold are one image, with
-    the captions of all. "corrected" adds the captions that other images of
-    the same fold have word for word (upper and lower case and punctuation aside): the text alone does not say which of
-    the images is meant. These are 314 captions of COCO's 5K test split.
+    the captions of all. "corrected" adds the captions that other images of the same fold have word for word (upper and
+    lower case and punctuation aside): the text alone does not say which of the images is meant. These are 314 captions
+    of COCO's 5K test split.
 
     Args:
         protocol: "field" or "corrected".
@@ -375,18 +355,16 @@ def positives_by(protocol: str, data: CaptionSet, folds: int = 1) -> Pairs:
     """
     if protocol not in PROTOCOLS:
         raise ItmlabError(f"there is no protocol {protocol!r}", remedy=f"choose one of {', '.join(PROTOCOLS)}")
-    images, folds_of = data.image_of_caption.tolist(), [image * folds // len(data) for image in range(len(data))]
-    keys: list[Any] = list(range(len(images)))
-    if protocol == "corrected":
-        texts = [tuple(re.findall(r"\w+", caption.lower())) or (caption,) for caption in data.captions]
-        keys = [(folds_of[image], words) for image, words in zip(images, texts, strict=True)]
-    images_of: dict[Any, dict[int, None]] = {}
-    equal_images: dict[tuple[int, int], list[int]] = {}
-    groups = data.image_groups.tolist()
-    for image, group in enumerate(groups):
-        equal_images.setdefault((folds_of[image], group), []).append(image)
-    for image, key in zip(images, keys, strict=True):
-        images_of.setdefault(key, {}).update(dict.fromkeys(equal_images[folds_of[image], groups[image]]))
+    fold_of = [image * folds // len(data) for image in range(len(data))]
+    equal_images, images_of = defaultdict(list), defaultdict(dict)
+    contents = list(zip(fold_of, data.image_groups.tolist(), strict=True))
+    for image, content in enumerate(contents):
+        equal_images[content].append(image)
+    keys: list[Any] = []
+    for number, image in enumerate(data.image_of_caption.tolist()):
+        words = tuple(re.findall(r"\w+", data.captions[number].lower())) or data.captions[number]
+        keys.append((fold_of[image], words) if protocol == "corrected" else number)
+        images_of[keys[-1]].update(dict.fromkeys(equal_images[contents[image]]))
     pairs = [(image, caption) for caption, key in enumerate(keys) for image in images_of[key]]
     image, caption = torch.tensor(pairs, dtype=torch.int64).reshape(-1, 2).T
     return image, caption

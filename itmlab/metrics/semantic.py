@@ -22,15 +22,15 @@ from jaxtyping import Bool, Float, Float64, Int64
 from torch import Tensor
 
 from ..errors import ItmlabError
-from .ranking import Mask, Pairs, Scores, Sense, check_matrices, check_sense, first_nan, marked_pairs, pools, retrieval
+from .ranking import Mask, Pairs, Scores, Sense, check_k, check_matrices, check_sense, first_nan, pools, retrieval
 
 
-def semantic_recall(
+def semantic_recall_of_each(
     similarity: Scores, relevance: Scores, k: int, *, relevant: int, sense: Sense = "share", **truth: Any
-) -> float:
-    """Return SR@k in percent: the share of a query's most relevant candidates among its k best, mean over queries.
+) -> Float64[Tensor, "anchor"]:
+    """Return SR@k of each query in percent: the share of its most relevant candidates among its k best.
 
-    Queries to which nothing is relevant are left out, with a warning.
+    A query to which nothing is relevant has NaN.
 
     Args:
         similarity: scores of the model.
@@ -44,17 +44,9 @@ def semantic_recall(
         ItmlabError: NaN, other shapes, too large a k or `relevant`, or negative relevance.
 
     >>> scores, relevance = torch.tensor([[0.9, 0.8, 0.7, 0.1]]), torch.tensor([[2.0, 0.0, 4.0, 6.0]])
-    >>> semantic_recall(scores, relevance, 3, relevant=2)
-    50.0
+    >>> semantic_recall_of_each(scores, relevance, 3, relevant=2).tolist()
+    [50.0]
     """
-    values = semantic_recall_of_each(similarity, relevance, k, relevant=relevant, sense=sense, **truth)
-    return _mean([values], f"SR@{k}", warn=True)
-
-
-def semantic_recall_of_each(
-    similarity: Scores, relevance: Scores, k: int, *, relevant: int, sense: Sense = "share", **truth: Any
-) -> Float64[Tensor, "anchor"]:
-    """Return SR@k of each query in percent, NaN where nothing is relevant. See `semantic_recall`."""
     check_sense(sense)
     ranking = SemanticRanking.of(similarity, relevance, retrieved=k, ideal=relevant, **truth)
     return ranking.recalls(k, relevant, sense=sense)
@@ -75,13 +67,17 @@ def ncs(similarity: Scores, relevance: Scores, k: int, *, restrict: int | None =
         **truth: `positives` and `keep_ground_truth`, as for `SemanticRanking.of`.
 
     Raises:
-        ItmlabError: as `semantic_recall`.
+        ItmlabError: as `semantic_recall_of_each`, or nothing is relevant to any query.
 
     >>> scores, relevance = torch.tensor([[0.9, 0.8, 0.7, 0.1]]), torch.tensor([[2.0, 0.0, 4.0, 6.0]])
     >>> ncs(scores, relevance, 3), ncs(scores, relevance, 3, restrict=2)
     (50.0, 40.0)
     """
-    return _mean([ncs_of_each(similarity, relevance, k, restrict=restrict, **truth)], f"NCS@{k}", warn=True)
+    values = ncs_of_each(similarity, relevance, k, restrict=restrict, **truth)
+    if without := int(values.isnan().sum()):
+        message = f"NCS@{k}: nothing is relevant to {without} of {len(values)} queries, which are left out"
+        warnings.warn(message, stacklevel=2)
+    return _mean([values], f"NCS@{k}")
 
 
 def ncs_of_each(
@@ -112,19 +108,14 @@ def image_relevance(
     return positives.to(relevance.dtype) @ relevance
 
 
-def _mean(folds: Sequence[Float64[Tensor, "anchor"]], name: str, *, warn: bool = False) -> float:
+def _mean(folds: Sequence[Float64[Tensor, "anchor"]], name: str) -> float:
     """Return the mean over folds of the mean over the queries that have a value.
 
     Raises:
         ItmlabError: a fold in which no query has one.
     """
-    for values in folds:
-        without = int(values.isnan().sum())
-        if without == len(values):
-            raise ItmlabError(f"{name}: nothing is relevant to any query", remedy="look at the relevance matrix")
-        if without and warn:
-            message = f"{name}: nothing is relevant to {without} of {len(values)} queries, which are left out"
-            warnings.warn(message, stacklevel=3)
+    if any(values.isnan().all() for values in folds):
+        raise ItmlabError(f"{name}: nothing is relevant to any query", remedy="look at the relevance matrix")
     return fmean(values.nanmean().item() for values in folds)
 
 
@@ -177,26 +168,23 @@ class SemanticRanking:
         if not similarity.numel():
             raise ItmlabError("there is nothing to rank: the similarity matrix is empty")
         similarity, relevance = (m if m.is_floating_point() else m.double() for m in (similarity, relevance))
-        removed = (torch.empty(0, dtype=torch.int64),) * 2
+        removed = None
         if not keep_ground_truth:
             if positives is None:
                 raise ItmlabError("ground truth can only be left out when it is known", remedy="pass positives=")
-            removed = marked_pairs(similarity, torch.as_tensor(positives).bool())
-        candidates = similarity.shape[1]
-        removed_at_most = int(removed[0].bincount().max()) if len(removed[0]) else 0
-        _check_depth("k", retrieved, candidates, removed_at_most)
-        _check_depth("k" if ideal == retrieved else "relevant", ideal, candidates, removed_at_most)
+            removed = torch.as_tensor(positives).bool()
+            check_matrices(similarity, removed, "positives")
+        candidates = similarity.shape[1] - (0 if removed is None else int(removed.sum(dim=1).max()))
+        check_k(retrieved, candidates)
+        check_k(ideal, candidates, name="k" if ideal == retrieved else "relevant")
         first, best = [], []
-        for rows in torch.arange(len(similarity)).split(max(1, BLOCK // candidates)):
-            block = slice(int(rows[0]), int(rows[-1]) + 1)
+        size = max(1, BLOCK // similarity.shape[1])
+        for start in range(0, len(similarity), size):
+            block = slice(start, start + size)
             scores, gains = similarity[block].contiguous(), relevance[block].contiguous()
-            _check_finite(scores, gains, block.start)
-            left_out = None
-            if removed_at_most:
-                here = (removed[0] >= block.start) & (removed[0] < block.stop)
-                left_out = removed[0][here] - block.start, removed[1][here]
-                scores, gains = scores.clone(), gains.clone()
-                scores[left_out], gains[left_out] = -torch.inf, 0
+            _check_finite(scores, gains, start)
+            left_out = torch.zeros_like(scores, dtype=torch.bool) if removed is None else removed[block]
+            scores, gains = scores.masked_fill(left_out, -torch.inf), gains.masked_fill(left_out, 0)
             first.append(gains.gather(1, _first(scores, gains, retrieved, left_out)))
             best.append(gains.topk(ideal, dim=1).values)
         return cls(torch.cat(first), torch.cat(best))
@@ -226,26 +214,16 @@ class SemanticRanking:
         return above, torch.where(threshold > 0, torch.minimum(equal, places), 0), threshold
 
 
-def _first(similarity: Scores, relevance: Scores, k: int, removed: Pairs | None) -> Int64[Tensor, "anchor k"]:
+def _first(similarity: Scores, relevance: Scores, k: int, removed: Mask) -> Int64[Tensor, "anchor k"]:
     """Return the candidates of the k largest similarities, the less relevant first where they are equal."""
     top = similarity.topk(min(k + 1, similarity.shape[1]), dim=1)  # one more, to see whether the k-th is tied with it
     tied = (top.values[:, 1:] == top.values[:, :-1]).any(dim=1)
     order = top.indices[:, :k].clone()
-    if tied.any():
-        if removed is not None:  # what is removed scores -inf, and stands behind all others that do
-            relevance = relevance.clone()
-            relevance[removed] = torch.inf
-        by_relevance = relevance[tied].argsort(dim=1, stable=True)
+    if tied.any():  # what is removed scores -inf, and stands behind all others that do
+        by_relevance = relevance[tied].masked_fill(removed[tied], torch.inf).argsort(dim=1, stable=True)
         scores = similarity[tied].gather(1, by_relevance)
         order[tied] = by_relevance.gather(1, scores.argsort(dim=1, descending=True, stable=True)[:, :k])
     return order
-
-
-def _check_depth(name: str, depth: int, candidates: int, removed: int) -> None:
-    if isinstance(depth, bool) or not isinstance(depth, int) or not 1 <= depth <= candidates - removed:
-        left_out = f" (after up to {removed} of ground truth are left out)" if removed else ""
-        remedy = f"choose {name} from 1 to {candidates - removed}" if candidates > removed else "use a larger pool"
-        raise ItmlabError(f"{name}={depth} of {candidates - removed} candidates{left_out}", remedy=remedy)
 
 
 def _check_finite(similarity: Scores, relevance: Scores, start: int) -> None:

@@ -16,18 +16,17 @@ from itertools import combinations, product
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int64
+from jaxtyping import Float
 from scipy import sparse
 from torch import Tensor
 
-from ..errors import ItmlabError
 from ..text.graph import SceneGraph
 from ..text.parsing import parse
-from .cider import check_left_out, images_of_captions
+from .cider import check_left_out
 from .wordnet import wordnet
+from .words import check_captions, check_references
 
 Text = str | SceneGraph
-Images = Int64[Tensor, "caption"] | Sequence[int]
 CHUNK = 1024  # captions scored at once, which bounds the memory
 
 
@@ -37,12 +36,8 @@ def spice_matrix(
     *,
     parser: str = "english",
     synonyms: str = "auto",
-    image_of_caption: Images | None = None,
-    leave_one_out: bool = False,
 ) -> Float[Tensor, "caption image"]:
-    """Return SPICE (0 to 1) of every caption with the references of every image.
-
-    See `Spice` and `Spice.matrix` for the arguments.
+    """Return SPICE (0 to 1) of every caption with the references of every image; see `Spice` for the arguments.
 
     >>> from itmlab.text.graph import SceneObject
     >>> dog, cat = (SceneGraph((SceneObject(name),)) for name in ("dog", "cat"))
@@ -50,8 +45,7 @@ def spice_matrix(
     tensor([[0.6667, 0.0000],
             [0.6667, 1.0000]])
     """
-    fitted = Spice(references, parser=parser, synonyms=synonyms)
-    return fitted.matrix(captions, image_of_caption=image_of_caption, leave_one_out=leave_one_out)
+    return Spice(references, parser=parser, synonyms=synonyms).matrix(captions)
 
 
 class Spice:
@@ -72,12 +66,7 @@ class Spice:
     """
 
     def __init__(self, references: Sequence[Sequence[Text]], *, parser: str = "english", synonyms: str = "auto"):
-        if isinstance(references, str) or any(isinstance(captions, str | SceneGraph) for captions in references):
-            raise ItmlabError("references are a list of captions for each image", remedy="put each into a list")
-        self._held = np.array([len(captions) for captions in references], dtype=np.int64)
-        if (without := np.flatnonzero(self._held == 0)).size:
-            message = f"{without.size} of {len(references)} images have no references, the first is image {without[0]}"
-            raise ItmlabError(message, remedy="leave these images out")
+        self._held = check_references(references, Text)
         installed = wordnet(synonyms)
         self.synonyms = "none" if installed is None else f"wordnet {installed.version}"
         self._parser, self._synsets = parser, None if installed is None else installed.synsets
@@ -87,24 +76,18 @@ class Spice:
         _warn_of_empty(self._images.size, "images")
 
     def matrix(
-        self,
-        captions: Sequence[Text] | None = None,
-        *,
-        image_of_caption: Images | None = None,
-        leave_one_out: bool = False,
+        self, captions: Sequence[Text] | None = None, *, leave_one_out: bool = False
     ) -> Float[Tensor, "caption image"]:
-        """Return SPICE of captions, by default of the references themselves, with every image.
+        """Return SPICE of captions with every image.
 
         A caption or image in which the parser finds no tuple scores 0 with everything, with a warning.
 
         Args:
-            captions: sentences or scene graphs.
-            image_of_caption: the image that each caption belongs to, -1 for none; by default the captions are the
-                references in their order.
-            leave_one_out: compare a caption with the other captions of its own image only.
+            captions: sentences or scene graphs, by default the references themselves, image by image.
+            leave_one_out: compare each reference with the other references of its own image only.
 
         Raises:
-            ItmlabError: a caption is to be left out that is the only reference of its image, or none of them.
+            ItmlabError: `leave_one_out` with other captions, or with an image that has a single reference.
         """
         own_graphs = [graph for graphs in self._references for graph in graphs]
         graphs = own_graphs if captions is None else _graphs(captions, self._parser)
@@ -120,8 +103,12 @@ class Spice:
             matches = (held @ answered).toarray(), (_present(held @ matching) @ images).toarray()
             scores[rows] = torch.from_numpy(_f_score(*matches, merged.size[rows, None], self._images.size))
         if leave_one_out:
-            image = images_of_captions(image_of_caption, len(graphs), self._held)
-            scores[np.flatnonzero(image >= 0), image[image >= 0]] = self._left_out(graphs, merged, image)
+            check_left_out(captions, self._held)
+            places = ((graphs, at) for graphs in self._references for at in range(len(graphs)))
+            rest = self._merged([graphs[:at] + graphs[at + 1 :] for graphs, at in places])
+            rows, image = np.arange(len(graphs)), np.repeat(np.arange(len(self._held)), self._held)
+            left_out = _of_pairs(merged, rows, rest, rows, rest.matching(merged.facts))
+            scores[rows, image] = torch.from_numpy(left_out)
         return scores
 
     def pairs(self, references: np.ndarray, images: np.ndarray) -> Float[np.ndarray, "pair"]:
@@ -140,26 +127,9 @@ class Spice:
         tuples = (set().union(*(graph.tuples() for graph in graphs)) for graphs in captions)
         return Merged([facts(of_image, self._synsets) for of_image in tuples], self._synsets)
 
-    def _left_out(self, graphs: Sequence[SceneGraph], merged: "Merged", image: np.ndarray) -> Float[Tensor, "own"]:
-        """Return SPICE of each caption that belongs to an image with the other captions of that image."""
-        belonging = np.flatnonzero(image >= 0)
-        others = []
-        for caption in belonging.tolist():
-            references = list(self._references[image[caption]])
-            check_left_out(caption, image[caption], graphs[caption] in references, len(references))
-            references.remove(graphs[caption])
-            others.append(references)
-        rest = self._merged(others)
-        scores = _of_pairs(merged, belonging, rest, np.arange(len(belonging)), rest.matching(merged.facts))
-        return torch.from_numpy(scores)
-
 
 def _graphs(captions: Sequence[Text], parser: str) -> list[SceneGraph]:
-    if isinstance(captions, str | SceneGraph):
-        raise ItmlabError("captions are a list of captions, not one", remedy="put it into a list")
-    for caption in captions:
-        if not isinstance(caption, str | SceneGraph):
-            raise ItmlabError(f"a caption is a sentence or a SceneGraph, not a {type(caption).__name__}")
+    check_captions(captions, Text)
     parsed = iter(parse([caption for caption in captions if isinstance(caption, str)], parser=parser))
     return [next(parsed) if isinstance(caption, str) else caption for caption in captions]
 

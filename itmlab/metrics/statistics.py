@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int, Int64
 from numpy import ndarray
+from scipy.stats import nct, norm, t
 from torch import Tensor
 
 from ..errors import ItmlabError
@@ -135,16 +136,12 @@ class SeedMean:
     @property
     def ends(self) -> tuple[Float[ndarray, "*column"], Float[ndarray, "*column"]]:
         """The lower and the upper ends of the 95 % intervals."""
-        from scipy.stats import t
-
         reach = t.ppf(0.975, self.freedom) * self.error
         return self.value - reach, self.value + reach
 
     @property
     def p(self) -> Float[ndarray, "*column"]:
         """The two-sided p of "the mean is 0": below 0.05 where the interval excludes 0."""
-        from scipy.stats import t
-
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.nan_to_num(2 * t.sf(np.abs(self.value) / self.error, self.freedom), nan=1.0)
 
@@ -232,11 +229,12 @@ def verdict(
     if expected == "equal" and not margin > 0:
         raise ItmlabError(f"margin={margin!r} makes nothing equal", remedy="give what difference would not matter")
     lower, upper = interval.lower - mark, interval.upper - mark
-    if expected == "equal":
-        held, contrary = -margin <= lower and upper <= margin, lower > margin or upper < -margin
-    else:
-        above, below = lower > 0, upper < 0
-        held, contrary = (above, below) if expected == "higher" else (below, above)
+    claims = {
+        "higher": (lower > 0, upper < 0),
+        "lower": (upper < 0, lower > 0),
+        "equal": (-margin <= lower and upper <= margin, lower > margin or upper < -margin),
+    }
+    held, contrary = claims[expected]
     return "held" if held else "contrary" if contrary else "not seen"
 
 
@@ -261,8 +259,6 @@ def smallest_effect(interval: Interval, power: float = 0.8) -> float:
     >>> round(smallest_effect(Interval(1.0, -1.0, 3.0)), 2)
     2.86
     """
-    from scipy.stats import norm
-
     return float((QUANTILE + norm.ppf(power)) / (2 * QUANTILE) * (interval.upper - interval.lower))
 
 
@@ -290,13 +286,10 @@ def seeds_needed(std: float, effect: float, *, power: float = 0.8, fixed: float 
     >>> seeds_needed(1.0, 1.0), seeds_needed(1.0, 0.5), seeds_needed(1.0, 1.0, fixed=0.5)
     (10, 34, inf)
     """
-    from scipy.stats import nct, norm, t
-
     if not effect or not math.isfinite(effect):
         raise ItmlabError(f"effect={effect!r} is not a difference", remedy="give the one that is to be seen, in points")
     if not (math.isfinite(std) and min(std, fixed) >= 0 and 0.05 <= power < 1):
         raise ItmlabError(f"std must be 0 or more and power at least 0.05 and below 1, got {std!r} and {power!r}")
-
     if fixed and abs(effect) / fixed < QUANTILE + norm.ppf(power):
         return math.inf
 
@@ -380,14 +373,12 @@ def share(holds: Bool[Tensor, "case"] | Float[Tensor, "case"], images: Int64[Ten
 
 
 def _effective(holds: Float[Tensor, "case"], images: Int64[Tensor, "case"]) -> float:
-    names, group = images.to(holds.device).unique(return_inverse=True)
-    sizes = torch.bincount(group, minlength=len(names)).double()
-    held = torch.bincount(group, holds, minlength=len(names))
-    of, groups, value = len(holds), len(names), float(held.sum() / sizes.sum())
-    if groups == 1 or value in (0.0, 1.0):
-        return groups
-    variance = float((held - value * sizes).square().sum()) * groups / (groups - 1) / of**2
-    return min(of, value * (1 - value) / variance) if variance > 0 else of
+    _, group, sizes = images.to(holds.device).unique(return_inverse=True, return_counts=True)
+    held, value = torch.bincount(group, holds), float(holds.mean())
+    if len(sizes) == 1 or value in (0.0, 1.0):
+        return len(sizes)
+    variance = float((held - value * sizes).square().sum()) * len(sizes) / (len(sizes) - 1) / len(holds) ** 2
+    return min(len(holds), value * (1 - value) / variance) if variance > 0 else len(holds)
 
 
 # Correlations with ratings.
@@ -429,15 +420,14 @@ def pearson(
     >>> round(pearson(torch.tensor([0.1, 0.4, 0.5]), torch.tensor([1.0, 3.0, 5.0]), torch.arange(3)).value, 3)
     0.961
     """
-    measure, ratings, images = torch.as_tensor(measure), torch.as_tensor(ratings), torch.as_tensor(images)
-    if not measure.shape == ratings.shape == images.shape or measure.ndim != 1 or len(measure) < 2:
-        shapes = f"{tuple(measure.shape)}, {tuple(ratings.shape)} and {tuple(images.shape)}"
+    x, y, images = torch.as_tensor(measure).double(), torch.as_tensor(ratings).double(), torch.as_tensor(images)
+    if not x.shape == y.shape == images.shape or x.ndim != 1 or len(x) < 2:
+        shapes = f"{tuple(x.shape)}, {tuple(y.shape)} and {tuple(images.shape)}"
         raise ItmlabError(f"a correlation needs two pairs or more, with a measure, a rating and an image; got {shapes}")
-    x, y = measure.double(), ratings.double()
     if not bool(x.isfinite().all() and y.isfinite().all()):
         raise ItmlabError("a measure or rating is not finite", remedy="leave these pairs out")
-    names, group = images.unique(return_inverse=True)
-    count = len(names)
+    group = images.unique(return_inverse=True)[1]
+    count = int(group.max()) + 1
     if bool((x == x[0]).all() or (y == y[0]).all()):
         return Correlation(math.nan, math.nan, math.nan, len(x), count)
     # r of every draw follows from six sums an image; r is the same of standardised values, whose sums keep their digits

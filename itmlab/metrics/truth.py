@@ -6,7 +6,6 @@ Caption has people's judgements (METHODS 2.3).
 """
 
 from collections.abc import Sequence
-from statistics import fmean
 from typing import Any
 
 import torch
@@ -14,31 +13,7 @@ from jaxtyping import Bool, Float, Float64, Int8, Int64
 from torch import Tensor
 
 from ..errors import ItmlabError
-from .ranking import (
-    Mask,
-    Numbers,
-    Pairs,
-    Scores,
-    check_matrices,
-    expected_recalls_of_each,
-    marked_pairs,
-    pools,
-    positive_pairs,
-    ranks,
-)
-
-
-def map_at_r(similarity: Scores, positives: Mask) -> float:
-    """Return mAP@R in percent, the mean over queries; from text to image with the transposes of both.
-
-    Ties are counted against the model. Errors as `recall`.
-
-    >>> map_at_r(torch.tensor([[0.9, 0.8, 0.7]]), torch.tensor([[True, False, True]]))
-    50.0
-    """
-    similarity = torch.as_tensor(similarity)
-    values = at_r_of_each(similarity, *positive_pairs(similarity, positives))
-    return 100 * values["map_at_r"].mean().item()
+from .ranking import Mask, Numbers, Pairs, Scores, check_matrices, expected_recalls, marked_pairs, mean_of, pools, ranks
 
 
 def at_r_of_each(
@@ -104,21 +79,16 @@ def truth_retrieval(
     """
     similarity, truth = torch.as_tensor(similarity), torch.as_tensor(truth)
     check_matrices(similarity, truth, "truth", "(image, caption)")
-    sides: dict[str, list[dict[str, Any]]] = {"i2t": [], "t2i": []}
-    oracles = []
+    tables, left_out = [], []
     for pool in pools(similarity, positives, folds):
         scores, labels, annotated = pool.of(similarity), pool.of(truth), pool.positives
-        sides["i2t"].append(_against_truth(scores, labels, annotated))
-        sides["t2i"].append(_against_truth(scores.T, labels.T, annotated.T))
-        oracles.append(oracle_recall(labels, annotated, ks=ks))
-    table: dict[str, Any] = {"oracle": {}}
-    for side, rows in sides.items():
-        table[side] = {name: fmean(row[name] for row in rows) for name in ("map_at_r", "rprecision")}
-        table[side]["first"] = {name: fmean(row[name] for row in rows) for name in reversed(PLACES)}
-        table[side]["left_out"] = sum(row["left_out"] for row in rows)
-    for kind in ORACLES:
-        means = {side: {k: fmean(fold[kind][side][k] for fold in oracles) for k in ks} for side in sides}
-        table["oracle"][kind] = means | {"rsum": sum(sum(values.values()) for values in means.values())}
+        i2t = _against_truth(scores, labels, annotated)
+        t2i = _against_truth(scores.T, labels.T, annotated.T)
+        tables.append({"oracle": oracle_recall(labels, annotated, ks=ks), "i2t": i2t, "t2i": t2i})
+        left_out.append({side: tables[-1][side].pop("left_out") for side in ("i2t", "t2i")})
+    table = mean_of(tables)
+    for side in ("i2t", "t2i"):
+        table[side]["left_out"] = sum(count[side] for count in left_out)
     return table
 
 
@@ -139,7 +109,7 @@ def oracle_recall(
     tables: dict[str, dict[str, Any]] = {kind: {"rsum": 0.0} for kind in ORACLES}
     for side, labels, annotated in (("i2t", truth, positives), ("t2i", truth.T, positives.T)):
         for kind, scores in oracle_scores(labels).items():
-            recalls = expected_recalls_of_each(scores, annotated, ks)
+            recalls = expected_recalls(scores, annotated, ks)
             tables[kind][side] = {k: 100 * values.mean().item() for k, values in recalls.items()}
             tables[kind]["rsum"] += sum(tables[kind][side].values())
     return tables
@@ -180,8 +150,7 @@ def first_of_each(similarity: Scores, truth: Truth, positives: Mask) -> Int64[Te
 
 def _against_truth(similarity: Scores, truth: Truth, positives: Mask) -> dict[str, Any]:
     """Return the measures of one direction of one fold."""
-    at_r = true_at_r(similarity, truth)
-    table: dict[str, Any] = {name: 100 * values.nanmean().item() for name, values in at_r.items()}
-    first = first_of_each(similarity, truth, positives)
-    table |= {name: 100 * (first == place).double().mean().item() for place, name in enumerate(PLACES)}
-    return table | {"left_out": int(at_r["map_at_r"].isnan().sum())}
+    at_r, place = true_at_r(similarity, truth), first_of_each(similarity, truth, positives)
+    first = {name: 100 * (place == PLACES.index(name)).double().mean().item() for name in reversed(PLACES)}
+    shares = {name: 100 * values.nanmean().item() for name, values in at_r.items()}
+    return {**shares, "first": first, "left_out": int(at_r["map_at_r"].isnan().sum())}

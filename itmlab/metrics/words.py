@@ -3,8 +3,13 @@
 import re
 import warnings
 from collections.abc import Sequence
-from typing import Literal
+from types import UnionType
+from typing import Any, Literal
 from unicodedata import category
+
+import numpy as np
+from jaxtyping import Int64
+from numpy import ndarray
 
 from ..errors import ItmlabError
 
@@ -52,53 +57,47 @@ def penn_words(caption: str) -> list[str]:
     return [word for token in tokens for word in _TWO_WORDS.get(token, _BRACKETS.get(token, token)).split()]
 
 
-def caption_words(captions: Sequence[str], tokenise: Tokenise, *, kind: str = "caption") -> list[list[str]]:
+def caption_words(captions: Sequence[str], tokenise: Tokenise) -> list[list[str]]:
     """Return the lower-cased words of each caption. A warning counts the captions without a word.
 
     Args:
         captions: the sentences.
         tokenise: "whitespace" cuts at spaces, as the public NCS code; "penn" is `penn_words`.
-        kind: what error messages call a sentence.
 
     Raises:
         ItmlabError: a caption that is not a string, or an unknown `tokenise`.
     """
     if tokenise not in ("whitespace", "penn"):
         raise ItmlabError(f"captions cannot be tokenised by {tokenise!r}", remedy='choose "whitespace" or "penn"')
-    if isinstance(captions, str | bytes):
-        raise ItmlabError(f"{kind}s must be a list of strings, not one string", remedy=f"put the {kind} into a list")
+    check_captions(captions, str)
     cut = penn_words if tokenise == "penn" else lambda caption: caption.lower().split()
-    words_of: dict[str, list[str]] = {}
-    empty = []
-    for number, caption in enumerate(captions):
-        if not isinstance(caption, str):
-            raise ItmlabError(f"{kind} {number} is {caption!r}, not a string")
-        if caption not in words_of:
-            words = cut(caption)
-            words_of[caption] = words if any(map(_is_word, words)) else []
-        if not words_of[caption]:
-            empty.append(number)
+    words_of = {caption: cut(caption) for caption in dict.fromkeys(captions)}
+    words_of = {caption: words if any(map(_is_word, words)) else [] for caption, words in words_of.items()}
+    empty = [number for number, caption in enumerate(captions) if not words_of[caption]]
     if empty:
-        first = f"{kind} {empty[0]} ({captions[empty[0]][:60]!r})"
+        first = f"caption {empty[0]} ({captions[empty[0]][:60]!r})"
         warnings.warn(f"no word in {first}, one of {len(empty)} that count as empty", WordlessCaptions, stacklevel=3)
     return [words_of[caption] for caption in captions]
 
 
-def reference_words(references: Sequence[Sequence[str]], tokenise: Tokenise) -> tuple[list[list[str]], list[int]]:
-    """Return the words of all references, image by image, and the number of references of each image.
+def check_captions(captions: Any, kinds: type | UnionType) -> None:
+    """Raise an ItmlabError unless these are captions, each of one of the `kinds`, such as `str`."""
+    if isinstance(captions, kinds | bytes):
+        raise ItmlabError("captions must be a list of captions, not one", remedy="put the caption into a list")
+    for number, caption in enumerate(captions):
+        if not isinstance(caption, kinds):
+            raise ItmlabError(f"caption {number} is {caption!r:.60}, not a caption")
 
-    Raises:
-        ItmlabError: as `caption_words`; an image without references, or no reference with a word.
-    """
+
+def check_references(references: Any, kinds: type | UnionType) -> Int64[ndarray, "image"]:
+    """Return how many references each image has, or raise an ItmlabError where one has none or is no list of them."""
+    if isinstance(references, kinds | bytes):
+        raise ItmlabError("references must be a list of captions for each image", remedy="put each into a list")
     for image, captions in enumerate(references):
-        if isinstance(references, str | bytes) or isinstance(captions, str | bytes) or not hasattr(captions, "__len__"):
-            raise ItmlabError(f"references must be a list of captions for each image, not {captions!r:.60} ({image})")
-        if len(captions) == 0:
-            raise ItmlabError(f"image {image} has no reference", remedy="leave images without captions out")
-    words = caption_words([caption for captions in references for caption in captions], tokenise, kind="reference")
-    if not any(words):
-        raise ItmlabError("no reference has a word in it", remedy="give at least one caption with words")
-    return words, [len(captions) for captions in references]
+        check_captions(captions, kinds)
+        if not len(captions):
+            raise ItmlabError(f"image {image} has no references", remedy="leave images without captions out")
+    return np.array([len(captions) for captions in references], dtype=np.int64)
 
 
 def _is_word(word: str) -> bool:

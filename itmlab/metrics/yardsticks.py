@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from math import factorial, fsum
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,8 @@ from torch import Tensor
 
 from ..data.captionset import CaptionSet
 from ..data.faults import Faults, one_line
-from ..data.pictures import Pictures, check_pictures
-from ..data.readers import PICTURE_SUFFIXES
+from ..data.identity import numbered
+from ..data.readers import PICTURE_SUFFIXES, Caption, Entry, Files, assemble
 from ..data.tables import read_rows, read_text, wrong_caption
 from ..errors import ItmlabError
 from ..fields import did_you_mean
@@ -109,11 +110,10 @@ class Yardstick:
         joined = replace(self, pictures=self.pictures if pictures is None else pictures)
         items = tuple(item for item in self.items if joined.number(item.image) is not None)
         if not items:
-            wanted = one_line(self.items[0].image, 60) if self.items else "them"
-            remedy = f"give images=, the folder or data set with {wanted}"
+            remedy = "give images=, the folder or data set with them"
             raise ItmlabError(f"no picture of its {len(self.items)} items is available", where=self.name, remedy=remedy)
-        missing = {"items without an available picture": len(self.items) - len(items)}
-        left_out = {**self.left_out, **missing} if len(items) < len(self.items) else self.left_out
+        missing = len(self.items) - len(items)
+        left_out = {**self.left_out, **({"items without an available picture": missing} if missing else {})}
         return replace(joined, items=items, left_out=left_out)
 
 
@@ -128,26 +128,22 @@ def picture_key(name: str) -> str:
     return coco[1] if coco else base
 
 
-def _pictures(yardstick: Yardstick, folder: Path) -> CaptionSet:
-    """Return the pictures of a folder, or of folders in it, that items are about."""
+def _pictures(yardstick: Yardstick, folder: Path) -> CaptionSet | None:
+    """Return the pictures of a folder, or of folders in it, that items are about; None if there are none."""
     if not folder.is_dir():
         raise ItmlabError("there is no such folder of pictures", where=str(folder), remedy="give images=")
-    wanted = {picture_key(item.image) for item in yardstick.items}
-    files = sorted(path for pattern in ("*", "*/*") for path in folder.glob(pattern))
-    file_of = {picture_key(path.name): path for path in files if path.suffix.lower() in PICTURE_SUFFIXES}
-    paths = [path for key, path in file_of.items() if key in wanted]
-    faults = [fault for fault in check_pictures(paths) if fault is not None]
-    if faults:
-        raise ItmlabError(f"{len(faults)} of its pictures cannot be read: {faults[0]}", where=str(folder))
-    return CaptionSet(
-        name=yardstick.name,
-        images=Pictures.from_paths(paths),
-        image_ids=[path.name for path in paths],
-        captions=[],
-        caption_ids=[],
-        image_of_caption=torch.empty(0, dtype=torch.int64),
-        splits={},
-    )
+    sentence_of = {picture_key(item.image): item.true[0] for item in yardstick.items}
+    files = [path for path in sorted(folder.rglob("*")) if path.suffix.lower() in PICTURE_SUFFIXES]
+    file_of = {picture_key(path.name): path for path in files}
+    entries = [
+        Entry(str(path), None, path.name, path, [Caption(sentence_of[key])], has_own_id=True)
+        for key, path in file_of.items()
+        if key in sentence_of
+    ]
+    return assemble(Files(entries), Faults(yardstick.name)) if entries else None
+
+
+CONTRADICTION = "rows with a sentence that is both true and false"
 
 
 def read_yardstick(name: str, root: str | Path, *, on_fault: str = "error") -> Yardstick:
@@ -169,60 +165,41 @@ def read_yardstick(name: str, root: str | Path, *, on_fault: str = "error") -> Y
     root = Path(root)
     patterns = [pattern + ending for pattern in FORMATS[name] for ending in ("", ".gz")]
     folders = (root, root / name, root / "data")
-    matches = (sorted({file for pattern in patterns for file in folder.glob(pattern)}) for folder in folders)
-    files = [root] if root.is_file() else next(filter(None, matches), [])
+    files = [root] if root.is_file() else sorted({f for folder in folders for p in patterns for f in folder.glob(p)})
     if not files:
-        message = "none of its files was found" if root.is_dir() else "there is no such file or folder"
+        message = "none of its files was found"
         raise ItmlabError(message, where=f"{name}, {root}", remedy=f"it has {', '.join(FORMATS[name])}")
     faults = Faults(name, on_fault=on_fault, source=str(root))
     items: list[YardstickItem] = []
     contradictions = 0
     for file in files:
         for place, row in read_rows(file, faults) if name == "jsonl" else _records(file, faults):
-            item = _item(name, row, file)
-            fault = item if isinstance(item, str) else _fault(item)
-            if fault is not None:
-                faults.add(file, place, fault)
-            elif _words(item.true) & _words(item.false):
-                contradictions += 1
-            else:
-                items.append(replace(item, source=f"{file.name}:{place}"))
+            with faults.noting(file, place):
+                item = _item(name, row, file, place)
+                if _words(item.true) & _words(item.false):
+                    contradictions += 1
+                else:
+                    items.append(item)
     faults.settle(kept=len(items), kind="items")
     if not items:
         raise ItmlabError("there are no items in it", where=f"{name}, {root}")
     return Yardstick(name, tuple(items), {CONTRADICTION: contradictions} if contradictions else {})
 
 
-CONTRADICTION = "rows with a sentence that is both true and false"
-
-
 def _words(sentences: Sequence[str]) -> set[str]:
     return {" ".join(sentence.lower().split()) for sentence in sentences}
 
 
-def _fault(item: YardstickItem) -> str | None:
-    """Return what makes an item unfit, or None."""
-    if not isinstance(item.image, str) or not item.image.strip():
-        return f"not the name of a picture: {one_line(repr(item.image), 60)}"
-    faults = ((kind, wrong_caption(text)) for kind in ("true", "false") for text in getattr(item, kind))
-    return next((f"a {kind} sentence: {fault}" for kind, fault in faults if fault), None)
-
-
-def _records(path: Path, faults: Faults) -> Iterator[tuple[str | int, dict[str, Any]]]:
+def _records(path: Path, faults: Faults) -> Iterator[tuple[str | int, Any]]:
     """Yield the records of a JSON file, by their keys or in a list."""
-    try:
-        content = json.loads(read_text(path))
-    except (ValueError, RecursionError) as error:
-        faults.add(path, None, f"malformed JSON ({one_line(error, 120)})")
-        return
-    if not isinstance(content, dict | list):
-        faults.add(path, None, "neither an object nor a list of records")
-        return
-    for key, row in content.items() if isinstance(content, dict) else enumerate(content):
-        if isinstance(row, dict):
-            yield key, row
-        else:
-            faults.add(path, key, "not a record")
+    with faults.noting(path, None):
+        try:
+            content = json.loads(read_text(path))
+        except (ValueError, RecursionError) as error:
+            raise ItmlabError(f"malformed JSON ({one_line(error, 120)})") from None
+        if not isinstance(content, dict | list):
+            raise ItmlabError("neither an object nor a list of records")
+        yield from content.items() if isinstance(content, dict) else enumerate(content)
 
 
 COLUMNS = {  # of a row: the picture's name, true sentences, the false ones
@@ -232,18 +209,23 @@ COLUMNS = {  # of a row: the picture's name, true sentences, the false ones
 }
 
 
-def _item(name: str, row: Mapping[str, Any], file: Path) -> YardstickItem | str:
-    """Return the item of a row, or its fault. `true` and `false` of a JSONL row are a sentence or a list of them."""
-    missing = [column for column in COLUMNS[name] if column not in row]
-    if missing:
-        return f"there is no {', '.join(map(repr, missing))}"
+def _item(name: str, row: Any, file: Path, place: str | int) -> YardstickItem:
+    """Return the item of a row. `true` and `false` of a JSONL row are a sentence or a list of them."""
+    if not isinstance(row, dict):
+        raise ItmlabError("not a record")
+    if missing := [column for column in COLUMNS[name] if column not in row]:
+        raise ItmlabError(f"there is no {', '.join(map(repr, missing))}")
     image, *texts = (row[column] for column in COLUMNS[name])
-    if name != "jsonl":
-        return YardstickItem(image, tuple(texts[:-1]), (texts[-1],), file.name.split(".")[0])
-    true, false = (tuple(text) if isinstance(text, list) else (text,) for text in texts[:2])
-    if not true or not false:
-        return "true and false need at least one sentence"
-    return YardstickItem(image, true, false, str(texts[2]))
+    kind = str(texts.pop()) if name == "jsonl" else file.name.split(".")[0]
+    *true, false = (text if isinstance(text, list) else [text] for text in texts)
+    item = YardstickItem(image, tuple(chain(*true)), tuple(false), kind, f"{file.name}:{place}")
+    if not isinstance(image, str) or not image.strip():
+        raise ItmlabError(f"not the name of a picture: {one_line(repr(image), 60)}")
+    if not item.true or not item.false:
+        raise ItmlabError("true and false need at least one sentence")
+    if faulty := next(filter(None, map(wrong_caption, item.sentences)), None):
+        raise ItmlabError(f"a sentence: {faulty}")
+    return item
 
 
 # How often a model is right, beside its controls.
@@ -277,11 +259,11 @@ class YardstickTable:
     left_out: Mapping[str, int]
 
     def __str__(self) -> str:
-        first = next(iter(self.rows.values()))
-        names = [*(["right"] if first.right else []), *first.controls]
+        shares_of = {kind: {"right": row.right, **row.controls} for kind, row in self.rows.items()}
+        names = [name for name, share in shares_of["all"].items() if share is not None]
         lines = [f"{self.name:15}{'items':>7}{'chance':>8}" + "".join(f"{name:>24}" for name in names)]
         for kind, row in self.rows.items():
-            shares = [*([row.right] if row.right else []), *row.controls.values()]
+            shares = [shares_of[kind][name] for name in names]
             cells = "".join(f"{f'{s.percent:.1f} ({s.lower:.1f} to {s.upper:.1f})':>24}" for s in shares)
             ties = f"   {row.ties:,} tied" if row.ties else ""
             lines.append(f"{kind:15}{row.items:7,}{100 * row.chance:8.1f}{cells}{ties}")
@@ -310,9 +292,7 @@ def measure(
         ItmlabError: pictures are missing, or scores are not numbers.
     """
     items = yardstick.items
-    keys = [picture_key(item.image) for item in items]
-    number_of = {key: number for number, key in enumerate(dict.fromkeys(keys))}
-    pictures = torch.tensor([number_of[key] for key in keys])
+    pictures = numbered([picture_key(item.image) for item in items])
     scores_of: dict[str, Scores] = {}
     if match is not None:
         numbers = [yardstick.number(item.image) for item in items]

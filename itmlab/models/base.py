@@ -53,6 +53,11 @@ class CutCaptions(UserWarning):
     """Captions longer than the model's maximum lost their last words."""
 
 
+def _of_config(name: str, doc: str) -> property:
+    """A property of the model that its configuration describes."""
+    return property(lambda self: getattr(self.config, name), doc=doc)
+
+
 class Model(nn.Module):
     """Base class of models: a module with a `config`, a `tokenizer` and one way to score pairs.
 
@@ -64,9 +69,6 @@ class Model(nn.Module):
         tokenizer: the tokeniser of captions.
         exact: whether the tokeniser must have `config.vocabulary_size` pieces; published checkpoints may have more
             rows than pieces.
-
-    Attributes:
-        captions_cut: how many captions were longer than the model reads.
     """
 
     config_class: ClassVar[type[ModelConfig]]
@@ -79,27 +81,12 @@ class Model(nn.Module):
             numbers = f"{len(tokenizer)} pieces numbered up to {highest}"
             message = f"the tokeniser has {numbers}, and the model {config.vocabulary_size} from 0"
             raise ItmlabError(message, remedy="use the tokeniser that the weights were trained with")
-        self.config, self.tokenizer, self.captions_cut = config, as_plain_text(tokenizer), 0
+        self.config, self.tokenizer = config, as_plain_text(tokenizer)
 
-    @property
-    def reads(self) -> Literal["pictures", "regions"]:
-        """What the model reads of an image."""
-        return self.config.reads
-
-    @property
-    def takes_pictures(self) -> bool:
-        """Whether the model can read a picture that belongs to no data set."""
-        return self.config.takes_pictures
-
-    @property
-    def encodes_apart(self) -> bool:
-        """Whether the model has `encode_images` and `encode_captions`."""
-        return self.config.encodes_apart
-
-    @property
-    def compares_parts(self) -> bool:
-        """Whether `similarity` compares regions with words instead of one feature with one."""
-        return self.config.compares_parts
+    reads = _of_config("reads", "What the model reads of an image: pictures or regions.")
+    takes_pictures = _of_config("takes_pictures", "Whether the model can read a picture that belongs to no data set.")
+    encodes_apart = _of_config("encodes_apart", "Whether the model has `encode_images` and `encode_captions`.")
+    compares_parts = _of_config("compares_parts", "Whether `similarity` compares regions with words.")
 
     def forward(self, images: Any, tokens: dict[str, Tensor]) -> tuple[Encoded, Encoded]:
         """Encode both sides at once, as a distributed wrapper does."""
@@ -136,16 +123,20 @@ class Model(nn.Module):
         """The transformer through which gradients reach the patches of a picture, if there is one."""
         return None
 
+    def as_read(self, caption: str) -> str:
+        """Return what the tokeniser is given of a caption: all of it, unless a model cleans it first."""
+        return caption
+
     def caption_words(self, caption: str) -> list[tuple[str, list[int]]]:
         """Return the caption's words, each with the positions of its pieces on the part axis of `Encoded.local`."""
-        return caption_words(self.tokenizer, caption, self.config.maximum_tokens)
+        return caption_words(self.tokenizer, self.as_read(caption), self.config.maximum_tokens)
 
     @usual_defaults()
     def prepare_captions(self, captions: Sequence[str]) -> dict[str, Tensor]:
         """Return `input_ids`, `attention_mask` and `word_mask` of captions; long captions are cut, with a warning."""
-        tokens, cut = encode_captions(self.tokenizer, captions, self.config.maximum_tokens)
+        texts = [self.as_read(caption) for caption in captions]
+        tokens, cut = encode_captions(self.tokenizer, texts, self.config.maximum_tokens)
         if cut:
-            self.captions_cut += cut
             message = f"captions: some are cut to {self.config.maximum_tokens} tokens, their last words unread"
             warnings.warn(message, CutCaptions, stacklevel=3)  # Python shows it once
         return tokens
@@ -240,7 +231,7 @@ def model_class(config: ModelConfig, encoder: str | None = None) -> type[Model]:
 
 @usual_defaults()
 def build_filled(
-    build: Callable[[], Model], weights: dict[str, Tensor], where: str, *, optional: str | None = None, seed: int = 0
+    build: Callable[[], Model], weights: dict[str, Tensor], where: str, *, optional: str = "^$", seed: int = 0
 ) -> Any:
     """Build a model and fill it with `weights`, in evaluation mode; the caller's random state is left unchanged.
 
@@ -254,18 +245,11 @@ def build_filled(
     Raises:
         ItmlabError: the weights do not fit, or are not finite.
     """
-
-    def completed(model: Model) -> dict[str, Tensor]:
-        fresh = model.state_dict() if optional is not None else {}
-        return {name: value for name, value in fresh.items() if re.search(optional, name)} | weights
-
+    fill(outlined(build, where), weights, where, optional)  # shapes first: a damaged file must not make a huge model
     with torch.random.fork_rng(devices=[]):
-        outline = outlined(build, where)  # shapes first: a damaged file must not make a huge model
-        model_of = CONFIG_FILE if optional is None else "a model of these sizes"
-        refuse_misfit(outline, completed(outline), where, model_of)
         torch.manual_seed(seed)
         model = build()
-    fill(model, completed(model), where)
+    fill(model, weights, where, optional)
     return model.eval()
 
 
@@ -349,53 +333,31 @@ def _bytes_of(content: Any) -> int:
     return sum(map(_bytes_of, parts))
 
 
-def fill(model: nn.Module, weights: dict[str, Tensor], where: str) -> None:
-    """Put weights into a model.
+def fill(model: nn.Module, weights: dict[str, Tensor], where: str, optional: str = "^$") -> None:
+    """Put weights into a model; one on torch's meta device only checks them.
 
     Args:
         model: the model to fill.
         weights: by name.
         where: their file, for errors.
+        optional: a pattern of the names that may be missing.
 
     Raises:
-        ItmlabError: missing, unexpected, misshapen, mistyped or infinite weights.
+        ItmlabError: missing, unexpected, misshapen or infinite weights.
     """
-    refuse_misfit(model, weights, where)
     if names := not_finite(weights):
         raise ItmlabError(f"weights that are not finite: {listed(names)}", where=where, remedy="save it again")
-    model.load_state_dict(weights)
-
-
-def refuse_misfit(model: nn.Module, weights: dict[str, Tensor], where: str, model_of: str = "the network") -> None:
-    """Check that weights have the names, shapes and types of a model's.
-
-    Args:
-        model: the model.
-        weights: by name.
-        where: their file, for errors.
-        model_of: what the model was built from, for errors.
-
-    Raises:
-        ItmlabError: missing, unexpected, misshapen or mistyped weights.
-    """
-    expected = model.state_dict()
-    faults = {
-        "missing": [name for name in expected if name not in weights],
-        "unexpected": [name for name in weights if name not in expected],
-        "misshapen": [
-            f"{name} {_form(weights[name])} for {_form(value)}"
-            for name, value in expected.items()
-            if name in weights and _form(weights[name]) != _form(value)
-        ],
-    }
-    message = "; ".join(f"{kind}: {listed(names)}" for kind, names in faults.items() if names)
-    if message:
-        remedy = "keep the files of one save together" if model_of == CONFIG_FILE else "give another checkpoint"
-        raise ItmlabError(f"the weights do not fit {model_of}: {message}", where=where, remedy=remedy)
-
-
-def _form(weight: Tensor) -> str:
-    return f"{tuple(weight.shape)}" if weight.is_floating_point() else f"{tuple(weight.shape)} of whole numbers"
+    try:
+        device = "meta" if any(weight.is_meta for weight in model.parameters()) else "cpu"
+        placed = {name: weight.to(device) for name, weight in weights.items()}
+        lacking, unexpected = model.load_state_dict(placed, strict=False)
+        missing = [name for name in lacking if not re.search(optional, name)]
+        faults = f"missing: {listed(missing)}; unexpected: {listed(unexpected)}" if missing or unexpected else ""
+    except RuntimeError as error:  # misshapen ones, each on a line of its own
+        faults = " ".join(str(error).split())[:500]
+    if faults:
+        message = f"the weights do not fit the model's configuration: {faults}"
+        raise ItmlabError(message, where=where, remedy="keep the files of one save together, or give another one")
 
 
 def not_finite(weights: dict[str, Tensor]) -> list[str]:

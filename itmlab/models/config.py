@@ -146,17 +146,10 @@ class DualEncoderConfig(ModelConfig):
         is_fresh_vit = self.image_pretrained is None and not is_clip
         self.require(self.stem == "linear" or is_fresh_vit, "a convolutional stem is for a ViT trained from scratch")
         self.require(self.projection == "linear" or not is_clip, "CLIP's towers have projections of their own")
-        self._check_side("image", self.image_layers, self.image_hidden, self.image_pretrained, self.image_settings)
-        self._check_side("text", self.text_layers, self.text_hidden, self.text_pretrained, self.text_settings)
-
-    def _check_side(
-        self, side: str, layers: int, width: int, name: str | None, settings: dict[str, Any] | None
-    ) -> None:
-        stated = (settings or {}).get("num_hidden_layers", layers)
-        self.require(stated == layers, f"{side}_settings have another number of layers than {side}_layers, {layers}")
-        width_is_known = settings is not None or name is None  # otherwise the checkpoint has it
-        fits = self.projection == "linear" or not width_is_known or width == self.dimension
-        self.require(fits, f"without a projection {side}_hidden must equal dimension, got {width} dimensions")
+        sides = (self.image_layers, self.image_settings), (self.text_layers, self.text_settings)
+        for layers, settings in sides:
+            same_depth = (settings or {}).get("num_hidden_layers", layers) == layers
+            self.require(same_depth, f"the settings of a tower have another number of layers than {layers}")
 
     @property
     def pretrains_towers(self) -> bool:
@@ -264,10 +257,8 @@ class LateInteractionConfig(ModelConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        apart = "train sgr and saf, and take itmlab.train.ensemble of both runs"
-        self.require(not self.released or self.kind != "sgraf", "the released SGRAF is two models trained apart", apart)
-        kinds = "there are scan_t2i, scan_i2t, sgr, saf and vsrn"
-        self.require(not self.released or self.kind != "vsepp", "vsepp has no preset 'released'", kinds)
+        remedy = "for the released SGRAF take itmlab.train.ensemble of an sgr and a saf model"
+        self.require(not self.released or self.kind not in ("sgraf", "vsepp"), f"no released {self.kind}", remedy)
         fits = self.word_vectors is None or self.word_dimension == 256
         self.require(fits, f"word vectors of {self.word_dimension} numbers", "WordLlama's have 256")
 

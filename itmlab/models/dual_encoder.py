@@ -6,7 +6,6 @@ v = 1/m Σ_i v_i and w = 1/l Σ_j w_j; Eq. 2 compares them, s(v, w) = cos(v, w).
 """
 
 import copy
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -58,19 +57,12 @@ class DualEncoder(Model):
     @property
     def image_tower(self) -> nn.Module:
         """The transformer through which gradients reach the patches of a picture."""
-        return self.towers.image_tower
+        return self.towers.clip.vision_model if self.config.image_tower == "clip" else self.towers.image
 
-    def caption_words(self, caption: str) -> list[tuple[str, list[int]]]:
-        """Return the words of the cleaned caption, each with the positions of its pieces."""
-        return super().caption_words(self._cleaned([caption])[0])
-
-    def prepare_captions(self, captions: Sequence[str]) -> dict[str, Tensor]:
-        """Return the tokens of captions, which are cleaned first if the configuration has `maximum_words`."""
-        return super().prepare_captions(self._cleaned(captions))
-
-    def _cleaned(self, captions: Sequence[str]) -> Sequence[str]:
+    def as_read(self, caption: str) -> str:
+        """Return the caption, cleaned if the configuration has `maximum_words`."""
         words = self.config.maximum_words
-        return captions if words is None else [cleaned(caption, words) for caption in captions]
+        return caption if words is None else cleaned(caption, words)
 
     def encode_images(self, pixels: Pixels) -> Encoded:
         """Return the features of prepared pictures."""
@@ -95,11 +87,6 @@ class ViTBertTowers(nn.Module):
         sides = (self.image, self.text) if config.projection == "linear" else ()
         maps = [nn.Linear(side.config.hidden_size, config.dimension) for side in sides]
         self.image_projection, self.text_projection = maps or (nn.Identity(), nn.Identity())
-
-    @property
-    def image_tower(self) -> nn.Module:
-        """The transformer of the pictures."""
-        return self.image
 
     def encode_images(self, pixels: Pixels) -> Encoded:
         """Return pooled features and those of the patches."""
@@ -145,11 +132,6 @@ class ClipTowers(nn.Module):
         super().__init__()
         self.clip = clip if clip is not None else _clip(config, tokenizer)
         self.clip.logit_scale.requires_grad_(False)  # not used by the cosine, and an unused parameter stops DDP
-
-    @property
-    def image_tower(self) -> nn.Module:
-        """The transformer of the pictures."""
-        return self.clip.vision_model
 
     def encode_images(self, pixels: Pixels) -> Encoded:
         """Return pooled features and those of the patches."""

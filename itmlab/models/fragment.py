@@ -22,13 +22,13 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from ..errors import ItmlabError
 from ..fields import shown
-from .base import build_filled, listed, read_pickled, read_weights
+from .base import build_filled, read_pickled, read_weights
 from .config import LateInteractionConfig
 from .encoded import Encoded, Mask, Parts, masked_mean, unit
 from .matchers import ComparesParts, Scan, Sgraf
 from .photographs import photo_encoder, pooled_region
 from .transformer import prepare_regions
-from .weights.names import our_name, plain_names
+from .weights.names import our_names
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -117,15 +117,14 @@ class WordEncoder(nn.Module):
     """Word pieces through a GRU: the mean of both directions per piece (SCAN, Sec. 3.4), or the last state (VSE++).
 
     With a feature per piece the caption is the direction of the mean over its words. The network reads the frame
-    ([CLS], [SEP]), which does not count as words; in the released code it does, and SGRAF drops shares of word
-    embeddings. With `word_vectors` a word is a linear map of its fixed vector, and the caption is the words' mean.
+    ([CLS], [SEP]), which does not count as words; in the released code it does. With `word_vectors` a word is a linear
+    map of its fixed vector, and the caption is the words' mean.
     """
 
     def __init__(self, config: LateInteractionConfig):
         super().__init__()
         self.fixed, self.unit_parts = config.word_vectors is not None, config.kind != "vsepp"
         self.last_state, self.frame_is_words = not config.compares_parts and not self.fixed, config.released
-        self.dropout = nn.Dropout(config.dropout if config.released and config.kind in ("sgr", "saf") else 0.0)
         self.embedding = nn.Embedding(config.vocabulary_size, config.word_dimension)
         nn.init.uniform_(self.embedding.weight, -0.1, 0.1)
         sizes = config.word_dimension, config.dimension
@@ -137,7 +136,7 @@ class WordEncoder(nn.Module):
 
     def forward(self, input_ids: Ids, attention_mask: Ids, word_mask: Mask) -> Encoded:
         """Return the encoded captions of tokens."""
-        embedded = self.dropout(self.embedding(input_ids))
+        embedded = self.embedding(input_ids)
         frame = attention_mask.bool()
         words = frame if self.frame_is_words else word_mask
         words = torch.where(words.any(dim=1, keepdim=True), words, frame)  # no word: the frame stands for it
@@ -240,33 +239,35 @@ class RegionGraph(nn.Module):
 
 
 # Public checkpoints of SCAN, SGRAF and VSRN hold the weights of the images' network, of the captions' network, and of
-# SGRAF's similarities: the number of the network and their name, then our name.
+# SGRAF's similarities. Parts of the network's number and their names, then of ours:
 PUBLIC_NAMES = {
-    r"0\.fc": "images.map.0",
-    r"0\.img_rnn": "images.network",
-    r"0\.bn": "images.norm",
-    r"1\.embed": "captions.embedding",
-    r"1\.(?:cap_)?rnn": "captions.network",
-    r"2\.v_global_w\.embedding_local\.0": "matcher.of_images.part",
-    r"2\.v_global_w\.embedding_local\.1": "matcher.of_images.place_norm",
-    r"2\.v_global_w\.embedding_global\.0": "matcher.of_images.mean",
-    r"2\.v_global_w\.embedding_global\.1": "matcher.of_images.mean_norm",
-    r"2\.v_global_w\.embedding_common\.0": "matcher.of_images.weigh",
-    r"2\.t_global_w\.embedding_local\.0": "matcher.of_captions.part",
-    r"2\.t_global_w\.embedding_global\.0": "matcher.of_captions.mean",
-    r"2\.t_global_w\.embedding_common\.0": "matcher.of_captions.weigh",
-    r"2\.sim_tranglo_w": "matcher.whole",
-    r"2\.sim_tranloc_w": "matcher.part",
-    r"2\.sim_eval_w": "matcher.branches.0.answer",
-    r"2\.SGR_module\.(\d{1,3})\.graph_query_w": "matcher.branches.0.inwards.{}",
-    r"2\.SGR_module\.(\d{1,3})\.graph_key_w": "matcher.branches.0.outwards.{}",
-    r"2\.SGR_module\.(\d{1,3})\.sim_graph_w": "matcher.branches.0.update.{}",
-    r"2\.SAF_module\.attn_sim_w": "matcher.branches.0.significance",
-    r"2\.SAF_module\.bn": "matcher.branches.0.norm",
+    r"^0\.fc\.": "images.map.0.",
+    r"^0\.img_rnn\.": "images.network.",
+    r"^0\.bn\.": "images.norm.",
+    **{rf"^0\.Rs_GCN_{layer + 1}\.": f"images.graph.{layer}." for layer in range(4)},  # the public code counts from 1
+    r"\.theta\.": ".one.",
+    r"\.phi\.": ".other.",
+    r"\.g\.": ".value.",
+    r"\.W\.0\.": ".residual.",
+    r"\.W\.1\.": ".norm.",
+    r"^1\.embed\.": "captions.embedding.",
+    r"^1\.(cap_)?rnn\.": "captions.network.",
+    r"^2\.v_global_w\.": "matcher.of_images.",
+    r"^2\.t_global_w\.": "matcher.of_captions.",
+    r"\.embedding_local\.0\.": ".part.",
+    r"\.embedding_local\.1\.": ".place_norm.",
+    r"\.embedding_global\.0\.": ".mean.",
+    r"\.embedding_global\.1\.": ".mean_norm.",
+    r"\.embedding_common\.0\.": ".weigh.",
+    r"^2\.sim_tranglo_w\.": "matcher.whole.",
+    r"^2\.sim_tranloc_w\.": "matcher.part.",
+    r"^2\.sim_eval_w\.": "matcher.branches.0.answer.",
+    r"^2\.SGR_module\.(\d+)\.graph_query_w\.": r"matcher.branches.0.inwards.\1.",
+    r"^2\.SGR_module\.(\d+)\.graph_key_w\.": r"matcher.branches.0.outwards.\1.",
+    r"^2\.SGR_module\.(\d+)\.sim_graph_w\.": r"matcher.branches.0.update.\1.",
+    r"^2\.SAF_module\.attn_sim_w\.": "matcher.branches.0.significance.",
+    r"^2\.SAF_module\.bn\.": "matcher.branches.0.norm.",
 }
-GRAPH = {"theta": "one", "phi": "other", "g": "value", r"W\.0": "residual", r"W\.1": "norm"}
-for layer in range(4):  # the public code counts from 1
-    PUBLIC_NAMES |= {rf"0\.Rs_GCN_{layer + 1}\.{name}": f"images.graph.{layer}.{ours}" for name, ours in GRAPH.items()}
 UNREAD = r"batches_tracked$"  # weights that no public checkpoint needs: how many batches a normalisation has seen
 
 
@@ -287,33 +288,25 @@ def load_matcher(
     Raises:
         ItmlabError: weights that are unknown, missing or of another model.
     """
-    public, options = _public(Path(path))
+    weights, options = _public(Path(path))
     for name, readable in (("raw_feature_norm", ("clipped_l2norm",)), ("agg_func", ("LogSumExp", "Mean"))):
         if options.get(name, readable[0]) not in readable:
             remedy = f"only {' or '.join(readable)} can be read"
             raise ItmlabError(f"its option {name} is {shown(options[name])}", where=str(path), remedy=remedy)
-    names = {key: our_name(key, PUBLIC_NAMES) for key in public}
-    if unknown := [key for key, name in names.items() if name is None]:
-        raise ItmlabError(f"unexpected weights: {listed(unknown)}", where=str(path), remedy="see PUBLIC_NAMES")
-    weights = {names[key]: value.squeeze(-1) if value.ndim == 3 else value for key, value in public.items()}
     try:
         config = LateInteractionConfig(**(_public_sizes(weights, options) | settings))
-    except KeyError as error:
-        raise ItmlabError(f"the checkpoint lacks {error.args[0]}", where=str(path)) from None
-    except (ValueError, TypeError) as error:
-        if isinstance(error, ItmlabError):
-            raise
-        raise ItmlabError("its weights or options are not those of such a model", where=str(path)) from None
-    one_way = {"captions.network.weight_ih_l0", "captions.network.weight_ih_l0_reverse"} - weights.keys()
-    if config.compares_parts and one_way == {"captions.network.weight_ih_l0_reverse"}:
+    except ItmlabError:
+        raise
+    except (KeyError, ValueError, TypeError) as error:
+        raise ItmlabError(f"not a checkpoint of SCAN, SGRAF or VSRN: lacks {error}", where=str(path)) from None
+    if config.compares_parts and "captions.network.weight_ih_l0_reverse" not in weights:
         message = "its captions were read by a GRU of one direction, and SCAN and SGRAF here read both"
         raise ItmlabError(message, where=str(path), remedy="give a checkpoint that was trained with --bi_gru")
     return build_filled(lambda: LateInteraction(config, tokenizer), weights, str(path), optional=UNREAD, seed=seed)
 
 
 def _public(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """The weights of a checkpoint by the number of their network and name, and its options."""
-    remedy = "give the .pth.tar that its training wrote, or its weights as .safetensors (see load_matcher)"
+    """The weights of a checkpoint by our names, and its options."""
     try:
         if path.suffix == ".safetensors":
             weights, options = read_weights(path), {}
@@ -322,10 +315,12 @@ def _public(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
             states = enumerate(content["model"])
             weights = {f"{number}.{key}": value for number, state in states for key, value in state.items()}
             options = vars(content.get("opt", argparse.Namespace()))
+        weights = {key: value.squeeze(-1) if value.ndim == 3 else value for key, value in weights.items()}
         weights = {key: value.float() if value.is_floating_point() else value for key, value in weights.items()}
     except (AttributeError, KeyError, TypeError):
+        remedy = "give the .pth.tar that its training wrote, or its weights as .safetensors (see load_matcher)"
         raise ItmlabError("not a checkpoint of SCAN, SGRAF or VSRN", where=str(path), remedy=remedy) from None
-    return {plain: weights[name] for name, plain in plain_names(weights, str(path)).items()}, options
+    return {ours: weights[name] for name, ours in our_names(weights, PUBLIC_NAMES, str(path)).items()}, options
 
 
 def _public_sizes(weights: dict[str, Tensor], options: dict[str, Any]) -> dict[str, Any]:

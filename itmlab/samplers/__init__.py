@@ -5,10 +5,7 @@ import lazy_loader as lazy
 _NAMES = {  # file -> what it is known for, imported when first asked for
     "base": "Sampler",
     "basic": "Hardest Oracle Random SemiHard Softest",
-    "fne": (
-        "FalseNegativeEliminating PRESETS Preset RunningMoments Statistics log_odds monotone_range posterior "
-        "sampling_weights"
-    ),
+    "fne": ("FalseNegativeEliminating PRESETS Preset RunningMoments Statistics log_odds posterior sampling_weights"),
     "queue": "MomentumQueue Pool",
     "retrieved": "Retrieved hardest_negatives mined_negatives random_negatives",
 }

@@ -1,6 +1,5 @@
 """The samplers of one line: hardest, softest, any, FaceNet's semi-hard negative, and an oracle's."""
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -9,6 +8,7 @@ from torch import Generator
 
 from ..context import Context
 from ..errors import ItmlabError
+from ..fields import ABOVE_0, FROM_0, check, check_ranges
 from .base import Choice, Mask, PerAnchor, Sampler, Scores, best, draw, usable
 
 
@@ -24,8 +24,7 @@ class Hardest(Sampler):
     rank: int = 0
 
     def __post_init__(self) -> None:
-        if self.rank < 0:
-            raise ItmlabError(f"the rank of a negative counts from 0, not {self.rank}")
+        check_ranges(self, "sampler", rank=FROM_0)
 
     def choose(self, scores: Scores, positives: Mask, positive_scores: PerAnchor, *, generator: Generator) -> Choice:
         return best(scores, usable(scores, positives), self.rank)
@@ -65,8 +64,7 @@ class SemiHard(Sampler):
     margin: float = 0.2
 
     def __post_init__(self) -> None:
-        if not 0 < self.margin < math.inf:
-            raise ItmlabError(f"the margin of semi-hard negatives must be above 0, not {self.margin}")
+        check_ranges(self, "sampler", margin=ABOVE_0)
 
     def choose(self, scores: Scores, positives: Mask, positive_scores: PerAnchor, *, generator: Generator) -> Choice:
         may, positive = usable(scores, positives), positive_scores[:, None]
@@ -99,8 +97,8 @@ class Oracle(Sampler):
     take: Literal["true_negatives", "false_negatives"] = "true_negatives"
 
     def __post_init__(self) -> None:
-        if self.take not in ("true_negatives", "false_negatives"):
-            raise ItmlabError(f"an oracle takes 'true_negatives' or 'false_negatives', not {self.take!r}")
+        takes = "true_negatives", "false_negatives"
+        check(self.take in takes, "sampler.take", self.take, " or ".join(takes))
 
     def choose(
         self,

@@ -57,7 +57,14 @@ class Statistics:
 
     @cached_property
     def rising(self) -> tuple[Float64[Tensor, ""], Float64[Tensor, ""]]:
-        """The scores between which the posterior does not fall (`monotone_range`)."""
+        """The scores between which the posterior does not fall; infinite where it never does.
+
+        The log odds are a parabola whose turning point is where (s-μ⁻)/σ⁻² = (s-μ⁺)/σ⁺². With μ⁺ > μ⁻ it lies above μ⁺
+        when σ⁺ < σ⁻, where the rise ends, and below μ⁻ when σ⁺ > σ⁻, where it begins.
+
+        >>> [limit.item() for limit in Statistics(0.5, 0.125, 0.25, 0.25).rising]
+        [-inf, 0.5833333333333334]
+        """
         mean, std, other_mean, other_std = self.tensors
         gap, difference = mean - other_mean, (other_std - std) * (other_std + std)  # σ⁻² - σ⁺²; nothing cancels
         lowest = torch.where(difference < 0, other_mean + gap * other_std**2 / difference, -math.inf)
@@ -91,7 +98,7 @@ def posterior(scores: Values, statistics: Statistics, *, prior: float = 1e-4, mo
         scores: scores of any shape.
         statistics: the distributions of the scores.
         prior: p of Eq. 10, the share of matches among the candidates that are not annotated.
-        monotone: whether the posterior holds its value beyond the turning point (`monotone_range`), so that it never
+        monotone: whether the posterior holds its value beyond the turning point (`Statistics.rising`), so that it never
             falls as the score rises. False is the paper's equation.
 
     Raises:
@@ -123,18 +130,6 @@ def log_odds(scores: Values, statistics: Statistics, *, prior: float = 1e-4, mon
     offset.sub_(origin)
     constant = constant + (math.log(prior) - math.log1p(-prior))
     return (offset * square).add_(linear).mul_(offset).add_(constant)
-
-
-def monotone_range(statistics: Statistics) -> tuple[Float64[Tensor, ""], Float64[Tensor, ""]]:
-    """The scores between which the posterior does not fall; infinite where it never does.
-
-    The log odds are a parabola whose turning point is where (s-μ⁻)/σ⁻² = (s-μ⁺)/σ⁺². With μ⁺ > μ⁻ it lies above μ⁺
-    when σ⁺ < σ⁻, where the rise ends, and below μ⁻ when σ⁺ > σ⁻, where it begins.
-
-    >>> [limit.item() for limit in monotone_range(Statistics(0.5, 0.125, 0.25, 0.25))]
-    [-inf, 0.5833333333333334]
-    """
-    return statistics.rising
 
 
 # How often a candidate is drawn: rarely what may be a match, and rarely what is plainly none (Eq. 11 to 13).
@@ -233,7 +228,7 @@ class RunningMoments:
 
     The sum of squared differences is kept about the mean and merged pairwise (Chan, Golub & LeVeque 1983) in double
     precision: a sum of squares would cancel for scores whose deviation is small beside their mean. The numbers stay on
-    the device of the values; reading `count`, `mean` or `std` waits for it.
+    the device of the values.
 
     Attributes:
         state: count, mean and sum of squared differences, as a checkpoint holds them.
@@ -259,10 +254,6 @@ class RunningMoments:
         share = new_count / together.clamp(min=1)
         squares = squares + new_squares + difference * difference * count * share
         self.state = torch.stack([together, mean + difference * share, squares])
-
-    count = property(lambda self: int(self.state[0]), doc="How many values were added.")
-    mean = property(lambda self: self.state[1].item(), doc="Their mean.")
-    std = property(lambda self: self.tensors(self.state.device)[2].item(), doc="Their population deviation.")
 
 
 TRIES = 16  # weights of the paper accept three of four candidates: one anchor in billions needs more
@@ -327,8 +318,8 @@ class FalseNegativeEliminating(Sampler):
     @property
     def statistics(self) -> Statistics:
         """The means and deviations gathered so far in this epoch, as numbers."""
-        positive, negative = self.positive_moments, self.negative_moments
-        return Statistics(positive.mean, positive.std, negative.mean, negative.std)
+        running, _ = self.running(self.positive_moments.state.device)
+        return Statistics(*(getattr(running, field.name).item() for field in fields(running)))
 
     def running(self, device: torch.device) -> tuple[Statistics, Bool[Tensor, ""]]:
         """`statistics` and `ready` as tensors on a device, without waiting for it."""

@@ -1,14 +1,18 @@
-"""Negatives as a file of JSON lines: a row for each negative, with the caption that it was made from.
+"""Negatives of a whole data set: made by any generator, measured, written to a file of JSON lines, and read.
 
-`datasets.Dataset.from_json(path)` reads the same file as a table, for everything that itmlab does not do with it.
+The file has a row for each negative, with the caption that it was made from. `datasets.Dataset.from_json(path)` reads
+it as a table, for everything that itmlab does not do with it.
 """
 
 import json
 import warnings
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+import torch
+from tqdm import tqdm
 
 from ..data.captionset import CaptionSet
 from ..data.faults import Faults, one_line
@@ -16,8 +20,83 @@ from ..data.tables import json_object, wrong_caption
 from ..errors import ItmlabError
 from ..fields import typed
 from ..storage import atomic_file, ordinary, refuse_foreign, usable
-from ..text import Span
-from .negative import Negative
+from ..text import Span, parse
+from .negative import Generate, Negative
+from .tags import graphs_of
+
+Score = Callable[[Sequence[int], Sequence[str]], Iterable[float]]  # (image numbers, sentences) -> a match for each
+Fluency = Callable[[Sequence[str]], Iterable[float]]  # sentences -> a perplexity for each
+
+
+def generate_negatives(
+    data: CaptionSet,
+    generate: Generate,
+    *,
+    seed: int = 0,
+    batch: int = 64,
+    conditioned: bool = False,
+    score: Score | None = None,
+    fluency: Fluency | None = None,
+    truth: bool = True,
+    progress: bool = False,
+) -> Iterator[Negative]:
+    """Yield the negatives that `generate(captions, graphs, image_captions, *, generator)` makes of every caption.
+
+    Args:
+        data: the data set.
+        generate: the generator; it is called with a batch of captions at a time.
+        seed: of the random numbers.
+        batch: how many captions are passed at a time.
+        conditioned: pass `numbers=` as well, the captions' positions in `data`, to a generator that looks at images.
+        score: match of images and sentences, asked for negatives without a score.
+        fluency: perplexity of sentences, asked for negatives without one.
+        truth: label each negative by the data set's world, if it has one.
+        progress: show a progress bar.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    for start in tqdm(range(0, len(data.captions), batch), desc="negatives", unit="batch", disable=not progress):
+        numbers = range(start, min(start + batch, len(data.captions)))
+        captions, images = [data.captions[number] for number in numbers], data.image_of_caption[list(numbers)].tolist()
+        options = {"numbers": numbers} if conditioned else {}
+        rows = generate(captions, graphs_of(data, numbers), data.captions_of(images), generator=generator, **options)
+        negatives = [
+            negative.of(image, number)
+            for number, image, row in zip(numbers, images, rows, strict=True)
+            for negative in row
+            if wrong_caption(negative.sentence) is None
+        ]
+        if score is not None:
+            negatives = _filled(negatives, "score", score)
+        if fluency is not None:
+            negatives = _filled(negatives, "fluency", lambda images, sentences: fluency(sentences))
+        if truth and data.world is not None:
+            negatives = _labelled(data, negatives)
+        yield from negatives
+
+
+def _filled(negatives: list[Negative], field: str, measure: Score) -> list[Negative]:
+    """The same negatives, those whose `field` is None with what is measured of them."""
+    missing = [negative for negative in negatives if getattr(negative, field) is None]
+    if not missing:
+        return negatives
+    values = measure([negative.image for negative in missing], [negative.sentence for negative in missing])
+    filled = {id(old): replace(old, **{field: float(value)}) for old, value in zip(missing, values, strict=True)}
+    return [filled.get(id(negative), negative) for negative in negatives]
+
+
+def _labelled(data: CaptionSet, negatives: list[Negative]) -> list[Negative]:
+    """The same negatives with the world's labels: True, False, or None where it cannot tell."""
+    parse([negative.sentence for negative in negatives])  # all at once, into the cache that the world looks into
+    labelled = list(negatives)
+    for image in {negative.image for negative in negatives}:
+        places = [place for place, negative in enumerate(negatives) if negative.image == image]
+        labels = data.world.truth([image], [negatives[place].sentence for place in places])[0].tolist()
+        for place, label in zip(places, labels, strict=True):
+            labelled[place] = replace(negatives[place], truth=None if label < 0 else bool(label))
+    return labelled
+
+
+# The file.
 
 Row = dict[str, Any]
 
@@ -39,13 +118,6 @@ class UnmatchedNegatives(UserWarning):
     """Some captions of a file of negatives are not in the data set that uses it."""
 
 
-class Origin(NamedTuple):
-    """A caption that negatives were made from, and the id of its image."""
-
-    image_id: str
-    caption: str
-
-
 @dataclass(frozen=True)
 class NegativeFile:
     """The negatives in a file.
@@ -53,12 +125,12 @@ class NegativeFile:
     Attributes:
         path: the file.
         negatives: the negatives by caption id.
-        origins: each caption and its image, by caption id.
+        origins: the image's id and the caption, by caption id.
     """
 
     path: Path
     negatives: dict[str, list[Negative]]
-    origins: dict[str, Origin]
+    origins: dict[str, tuple[str, str]]
 
     def __len__(self) -> int:
         """The number of negatives."""
@@ -78,7 +150,7 @@ class NegativeFile:
         rows: list[list[Negative]] = []
         captions = zip(data.caption_ids, data.captions, data.image_of_caption.tolist(), strict=True)
         for number, (caption_id, caption, image) in enumerate(captions):
-            origin = Origin(data.image_ids[image], caption)
+            origin = data.image_ids[image], caption
             if self.origins.get(caption_id, origin) != origin:
                 message = f"the caption {one_line(repr(caption_id), 60)} differs from that of {data.name}"
                 raise ItmlabError(message, where=str(self.path), remedy="make the negatives of this data set")
@@ -133,12 +205,9 @@ def rows_of(data: CaptionSet, negatives: Iterable[Negative], *, made_by: str = "
             continue
         written.add(key)
         ids = data.caption_ids[negative.caption], data.image_ids[negative.image]
-        row = dict(zip(REQUIRED, (*ids, caption, negative.sentence), strict=True))
+        row: Row = dict(zip(REQUIRED, (*ids, caption, negative.sentence), strict=True))
         row |= {name: getattr(negative, name) for name in OPTIONAL}
-        try:
-            _negative(row)
-        except ItmlabError as error:
-            raise ItmlabError(f"a negative cannot be written: {error.what}", where=f"caption {ids[0]!r}") from None
+        _negative(row)  # refuses what a file cannot hold
         yield row | {"made_by": made_by}
 
 
@@ -153,13 +222,16 @@ def read_negatives(path: str | Path) -> NegativeFile:
     faults = Faults("negatives", source=str(path))
     result = NegativeFile(path, {}, {})
     first_rows: dict[tuple[str, str], int] = {}
-    for number, row in _rows(path, faults):
+    with usable(path), open(ordinary(path), encoding="utf-8", errors="surrogateescape", newline="\n") as lines:
+        rows = [(number, json_object(path, number, line, faults)) for number, line in enumerate(lines, start=1)]
+    for number, row in rows:
+        if row is None:
+            continue
         try:
             negative = _negative(row)
-            caption_id, origin = row["caption_id"], Origin(row["image_id"], row["caption"])
+            caption_id, origin = row["caption_id"], (row["image_id"], row["caption"])
             if result.origins.setdefault(caption_id, origin) != origin:
-                caption = one_line(repr(caption_id), 60)
-                raise ItmlabError(f"the caption {caption} has another image or text in an earlier row")
+                raise ItmlabError("its caption has another image or text in an earlier row")
             first = first_rows.setdefault((caption_id, negative.sentence), number)
             if first != number:
                 raise ItmlabError(f"the same negative as in row {first}")
@@ -170,14 +242,6 @@ def read_negatives(path: str | Path) -> NegativeFile:
     if not result.negatives:
         raise ItmlabError("there are no negatives in it", where=str(path), remedy="write it again")
     return result
-
-
-def _rows(path: Path, faults: Faults) -> Iterator[tuple[int, Row]]:
-    """(line number, row) of every line that is a JSON object; the other lines are faults."""
-    with usable(path), open(ordinary(path), encoding="utf-8", errors="surrogateescape", newline="\n") as lines:
-        for number, line in enumerate(lines, start=1):
-            if (row := json_object(path, number, line, faults)) is not None:
-                yield number, row
 
 
 def _negative(row: Row) -> Negative:

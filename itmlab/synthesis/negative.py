@@ -4,7 +4,6 @@ Fan et al. (2022), Sec. 2.1.2, Eq. 6 and criterion C1 of Algorithm 1, put togeth
 """
 
 import copy
-import hashlib
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -62,8 +61,11 @@ class Negative:
 
 # How every generator is called: generate(captions, graphs, image_captions, *, generator). graphs[i] is the scene graph
 # of caption i, image_captions[i] are all captions of its image; the answer holds the negatives of each caption.
-Generate = Callable[..., list[list[Negative]]]
 Captions, Graphs = Sequence[str], Sequence[SceneGraph]
+OfImage = Sequence[Captions]
+Draws = torch.Generator | Sequence[torch.Generator]  # random numbers of a call, or of each caption
+Rows = list[list[Negative]]
+Generate = Callable[..., Rows]
 
 
 class SentenceGenerator(Component):
@@ -72,14 +74,7 @@ class SentenceGenerator(Component):
     It is called as `Generate` is, with one caption at a time and random numbers for this caption only.
     """
 
-    def __call__(
-        self,
-        captions: Captions,
-        graphs: Graphs,
-        image_captions: Sequence[Sequence[str]],
-        *,
-        generator: torch.Generator | Sequence[torch.Generator],
-    ) -> list[list[Negative]]:
+    def __call__(self, captions: Captions, graphs: Graphs, image_captions: OfImage, *, generator: Draws) -> Rows:
         """The negatives of each caption.
 
         Args:
@@ -91,7 +86,7 @@ class SentenceGenerator(Component):
         raise NotImplementedError
 
 
-def own_generators(number: int, generator: torch.Generator | Sequence[torch.Generator]) -> list[torch.Generator]:
+def own_generators(number: int, generator: Draws) -> list[torch.Generator]:
     """Return a generator for each of `number` captions, so that the numbers of one depend on no other caption.
 
     Args:
@@ -110,20 +105,13 @@ class OneByOne:
     def __init__(self, generate: SentenceGenerator):
         self.generate = copy.deepcopy(generate)
 
-    def __call__(
-        self,
-        captions: Captions,
-        graphs: Graphs,
-        image_captions: Sequence[Sequence[str]],
-        *,
-        generator: torch.Generator | Sequence[torch.Generator],
-    ) -> list[list[Negative]]:
+    def __call__(self, captions: Captions, graphs: Graphs, image_captions: OfImage, *, generator: Draws) -> Rows:
         """The negatives of each caption."""
-        rows = zip(captions, graphs, image_captions, own_generators(len(captions), generator), strict=True)
-        return [
-            list(self.generate([caption], [graph], [others], generator=draws)[0])
-            for caption, graph, others, draws in rows
-        ]
+        rows = []
+        generators = own_generators(len(captions), generator)
+        for caption, graph, others, draws in zip(captions, graphs, image_captions, generators, strict=True):
+            rows += self.generate([caption], [graph], [others], generator=draws)
+        return rows
 
 
 @dataclass(frozen=True)
@@ -151,25 +139,18 @@ def edited(
     ('A young cat', (Span(start=1, end=3),))
     """
     sentence, at, moved = "", 0, 0
-    spans, source, replacement = [], [], []
+    places = []  # (span, source, replacement, kind) of each change
     for change in changes:
         first, last, words = characters[change.span.start][0], characters[change.span.end - 1][1], change.words
         if change.span.start == 0 and caption[first].isupper():
             words = words[:1].upper() + words[1:]
         start, count = change.span.start + moved, len(tokenise(words))
-        spans.append(Span(start, start + count))
         moved += count - (change.span.end - change.span.start)  # tokens by which all that follows has shifted
-        source.append(caption[first:last])
-        replacement.append(words)
+        places.append((Span(start, start + count), caption[first:last], words, change.kind))
         sentence += caption[at:first] + words
         at = last
-    return Negative(
-        sentence + caption[at:],
-        spans=tuple(spans),
-        source=tuple(source),
-        replacement=tuple(replacement),
-        kind=tuple(change.kind for change in changes),
-    )
+    spans, source, replacement, kind = zip(*places, strict=True)
+    return Negative(sentence + caption[at:], -1, -1, spans, source, replacement, kind)
 
 
 def distinct(caption: str, negatives: Iterable[Negative]) -> list[Negative]:
@@ -181,16 +162,10 @@ def distinct(caption: str, negatives: Iterable[Negative]) -> list[Negative]:
     >>> [negative.sentence for negative in made]
     ['a cat']
     """
-    first: dict[bytes, Negative] = {}
+    first: dict[str, Negative] = {}
     for negative in chain([Negative(caption)], negatives):
-        first.setdefault(reads_as(negative.sentence), negative)
+        first.setdefault(" ".join(negative.sentence.casefold().split()), negative)
     return list(first.values())[1:]
-
-
-def reads_as(sentence: str) -> bytes:
-    """Return sixteen bytes that are equal for sentences that differ only in capital letters and blanks."""
-    plain = " ".join(sentence.casefold().split())
-    return hashlib.blake2b(plain.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 Implied = Mapping[str, Iterable[str]]  # a token as written → tokens that are true wherever it is
@@ -218,11 +193,8 @@ def without_false_negatives(
     occurring = {token for caption in image_captions for token in tokenise(caption.lower())}
     if implied:
         occurring = occurring.union(*(implied.get(token, ()) for token in occurring))
-    return [
-        negative
-        for negative in negatives
-        if not negative.replacement or naming(" ".join(negative.replacement)) - occurring
-    ]
+    replaced = [(negative, " ".join(negative.replacement)) for negative in negatives]
+    return [negative for negative, words in replaced if not negative.replacement or naming(words) - occurring]
 
 
 NAMING_NOTHING = word_set("a an the this that these those some any and or of as is are was were be been being am")
@@ -243,14 +215,13 @@ class Readable:
     Args:
         pieces: returns what the model reads of each sentence.
 
-    Attributes:
-        left_out: how many negatives were left out; a warning gives the number once per power of ten.
+    The first that is left out is warned of.
     """
 
     def __init__(self, pieces: Callable[[Sequence[str]], Sequence[tuple[int, ...]]]):
-        self.pieces, self.left_out = pieces, 0
+        self.pieces = pieces
 
-    def __call__(self, captions: Captions, rows: Sequence[Sequence[Negative]]) -> list[list[Negative]]:
+    def __call__(self, captions: Captions, rows: Rows) -> Rows:
         """Return the negatives of each caption that the model can tell from it.
 
         >>> cut = Readable(lambda sentences: [tuple(map(ord, sentence[:5])) for sentence in sentences])
@@ -260,17 +231,16 @@ class Readable:
         """
         sentences = [negative.sentence for row in rows for negative in row]
         if not sentences:
-            return [list(row) for row in rows]
-        pieces = self.pieces([*captions, *sentences])
-        of_captions, of_sentences = pieces[: len(captions)], iter(pieces[len(captions) :])
+            return rows
+        pieces = iter(self.pieces([*captions, *sentences]))
+        of_captions = [next(pieces) for _ in captions]
         remaining = [
-            [negative for negative in row if next(of_sentences) != caption_pieces]
+            [negative for negative in row if next(pieces) != caption_pieces]
             for caption_pieces, row in zip(of_captions, rows, strict=True)
         ]
-        before, self.left_out = self.left_out, self.left_out + len(sentences) - sum(map(len, remaining))
-        if len(str(before)) < len(str(self.left_out)) or (self.left_out and not before):
-            message = f"{self.left_out} so far left out: cut to what the model reads, they are their captions"
-            warnings.warn(f"negatives: {message}", UnreadNegatives, stacklevel=2)
+        if sum(map(len, remaining)) < len(sentences):
+            message = "some negatives are left out: cut to what the model reads, they are their captions"
+            warnings.warn(message, UnreadNegatives, stacklevel=2)
         return remaining
 
 
@@ -278,7 +248,7 @@ class Readable:
 Score = Callable[[list[str], Int[Tensor, "sentence"]], Float[Tensor, "sentence"]]
 
 
-def scored(negatives: Sequence[Sequence[Negative]], score: Score) -> list[list[Negative]]:
+def scored(negatives: Rows, score: Score) -> Rows:
     """Score the negatives of all captions in one call.
 
     Raises:
@@ -286,7 +256,7 @@ def scored(negatives: Sequence[Sequence[Negative]], score: Score) -> list[list[N
     """
     sentences = [negative.sentence for row in negatives for negative in row]
     if not sentences:
-        return [list(row) for row in negatives]
+        return negatives
     captions = torch.arange(len(negatives)).repeat_interleave(torch.tensor([len(row) for row in negatives]))
     scores = torch.as_tensor(score(sentences, captions))
     if scores.shape != (len(sentences),) or not bool(scores.isfinite().all()):

@@ -242,17 +242,13 @@ def lloyd(
     candidates = torch.arange(len(squared), device=seeds.device)
     shares = (seeds[..., None] == candidates).to(squared)  # a centroid is the mean of its members
     unused, membership = (seeds < 0)[..., None], torch.full_like(allowed, -1, dtype=torch.int64)
-    rows = torch.arange(len(allowed), device=seeds.device)  # the anchors whose clusters still move
     for _ in range(iterations + 1):
         distances = shares @ squared
         costs = distances - (distances * shares).sum(-1, keepdim=True) / 2
-        nearest = costs.masked_fill_(unused[rows], math.inf).min(dim=1).indices.masked_fill_(~allowed[rows], -1)
-        moving = (nearest != membership[rows]).any(dim=1)
-        membership[rows] = nearest
-        rows, shares = rows[moving], shares[moving]
-        if not len(rows):
+        nearest = costs.masked_fill_(unused, math.inf).min(dim=1).indices.masked_fill_(~allowed, -1)
+        if nearest.equal(membership):
             break
-        members = (nearest[moving][:, None] == clusters).to(squared)
+        membership, members = nearest, (nearest[:, None] == clusters).to(squared)
         sizes = members.sum(-1, keepdim=True)
         shares = torch.where(sizes > 0, members / sizes.clamp(min=1), shares)
     return membership

@@ -8,7 +8,7 @@ import copy
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -34,21 +34,17 @@ class Pieces:
 
     Attributes:
         word_mask: true at pieces of the caption, false at padding and special tokens.
-        characters: a piece's first character in the caption and the one behind its last.
         first_word: the first word of each piece.
         last_word: the word behind its last: no word if the piece is only a blank, several if it joins words.
         words_kept: how many words of a caption are whole before its cut.
-        cut: whether the caption was cut.
     """
 
     input_ids: Int[Tensor, "caption piece"]
     attention_mask: Int[Tensor, "caption piece"]
     word_mask: Bool[Tensor, "caption piece"]
-    characters: Int[Tensor, "caption piece 2"]
     first_word: Int[Tensor, "caption piece"]
     last_word: Int[Tensor, "caption piece"]
     words_kept: Int[Tensor, "caption"]
-    cut: Bool[Tensor, "caption"]
 
     def __len__(self) -> int:
         return len(self.input_ids)
@@ -116,37 +112,29 @@ def align(
         backend.encode_special_tokens = True
     encodings = backend.encode_batch([plain_text(caption) for caption in captions])
     rows = [_row(*caption, maximum_pieces) for caption in zip(captions, graphs, encodings, strict=True)]
-    words_kept, cut = (torch.tensor([row.pop(name) for row in rows]) for name in ("words_kept", "cut"))
     padding = {"input_ids": getattr(tokenizer, "pad_token_id", None) or 0}
     padded = {name: pad_sequence([row[name] for row in rows], True, padding.get(name, 0)) for name in rows[0]}
-    return Pieces(**padded, words_kept=words_kept, cut=cut)
+    return Pieces(**padded | {"words_kept": padded["words_kept"].squeeze(1)})
 
 
 def _row(caption: str, graph: SceneGraph, encoding: "Encoding", maximum: int | None) -> dict[str, Any]:
     """The fields of `Pieces` for one caption, not padded."""
     count, special = len(encoding.ids), encoding.special_tokens_mask
-    front, closing = count, 0  # how many pieces stay at the front, and how many special ones at the end
+    places, whole_until = [*range(count)], len(caption)
     if maximum is not None and count > maximum:
-        while closing < count and special[count - 1 - closing]:
-            closing += 1
-        if maximum <= closing:
-            raise ItmlabError(f"{maximum} pieces have no room for a word", remedy="ask for 16 or so")
-        front = maximum - closing
-    places = [*range(front), *range(count - closing, count)]
+        places = [*range(maximum - special[-1]), *range(count - special[-1], count)]  # a closing special piece stays
+        whole_until = encoding.offsets[maximum - special[-1]][0]
     words = torch.tensor(token_characters(caption, graph.tokens), dtype=torch.long).reshape(-1, 2)
     starts, ends = words[:, 0].contiguous(), words[:, 1].contiguous()
     characters = torch.tensor([encoding.offsets[at] for at in places], dtype=torch.long).reshape(-1, 2)
-    whole_until = encoding.offsets[front][0] if len(places) < count else len(caption)
     return {
         "input_ids": torch.tensor([encoding.ids[at] for at in places], dtype=torch.long),
         "attention_mask": torch.ones(len(places), dtype=torch.long),
         "word_mask": torch.tensor([not special[at] for at in places], dtype=torch.bool),
-        "characters": characters,
         # A word that overlaps a piece neither ends before it begins nor begins after it ends; both lists rise.
         "first_word": torch.searchsorted(ends, characters[:, 0].contiguous(), right=True),
         "last_word": torch.searchsorted(starts, characters[:, 1].contiguous(), right=False),
-        "words_kept": int((ends <= whole_until).sum()),
-        "cut": len(places) < count,
+        "words_kept": (ends <= whole_until).sum(dim=0, keepdim=True),
     }
 
 
@@ -163,17 +151,14 @@ def token_characters(caption: str, tokens: Sequence[str]) -> list[tuple[int, int
     """
     caption, places, at = plain_text(caption), [], 0
     for token in map(plain_text, tokens):
-        while not caption.startswith(token, at) and at < len(caption):
-            if not (caption[at].isspace() or unicodedata.category(caption[at]) == "Cc"):
-                break
-            at += 1
-        if not caption.startswith(token, at):
+        start = caption.find(token, at)
+        if start < 0 or any(not sign.isspace() and unicodedata.category(sign) != "Cc" for sign in caption[at:start]):
             raise ItmlabError(
                 f"the graph's token {token[:40]!r} is not at character {at} of the caption {caption[:60]!r}",
                 remedy="give each caption with the graph that was parsed from it",
             )
-        places.append((at, at + len(token)))
-        at += len(token)
+        at = start + len(token)
+        places.append((start, at))
     return places
 
 
@@ -211,7 +196,6 @@ def mask_pieces(
     hidden: Sequence[Sequence[Phrase | Span]],
     *,
     captions: Sequence[int] | None = None,
-    replacement: Literal["mask", "bert"] = "mask",
     generator: torch.Generator | None = None,
 ) -> MaskedPieces:
     """Hide the pieces of phrases.
@@ -221,12 +205,11 @@ def mask_pieces(
         pieces: captions, as `align` returns them.
         hidden: phrases or spans, a row for each result.
         captions: the caption of each row; by default row r is about caption r.
-        replacement: "mask" puts the mask token everywhere (generation, TAGS). "bert" puts it in 80 % of the pieces and
-            any ordinary piece in 10 %, and leaves 10 % (Devlin et al., 2019, Sec. 3.1).
-        generator: the random numbers of "bert".
+        generator: without one every piece becomes the mask token (generation, TAGS). With random numbers 80 % of them
+            do, 10 % become any ordinary piece, and 10 % stay (Devlin et al., 2019, Sec. 3.1).
 
     Raises:
-        ItmlabError: no mask token, an unknown replacement, or "bert" without a generator.
+        ItmlabError: no mask token.
     """
     mask = getattr(tokenizer, "mask_token_id", None)
     if mask is None:
@@ -238,9 +221,7 @@ def mask_pieces(
     under = pieces.under(hidden, rows.tolist())
     original = pieces.input_ids[rows]
     ids = torch.where(under, mask, original)
-    if replacement == "bert":
-        if generator is None:
-            raise ItmlabError("80/10/10 needs chance", remedy="give generator=torch.Generator()")
+    if generator is not None:
         special = set(tokenizer.all_special_ids)
         allowed = torch.tensor([piece for piece in range(len(tokenizer)) if piece not in special])
         # Two numbers a hidden piece, row by row: a batch draws what its captions would draw one after the other.
@@ -248,7 +229,5 @@ def mask_pieces(
         drawn = allowed[(which * len(allowed)).long().clamp(max=len(allowed) - 1)]
         otherwise = torch.where(chance < MASKED + RANDOM, drawn, original[under])
         ids[under] = torch.where(chance < MASKED, ids[under], otherwise)
-    elif replacement != "mask":
-        raise ItmlabError(f"no replacement {replacement!r}", remedy="use mask or bert")
     labels = torch.where(under, original, UNLABELLED)
     return MaskedPieces(ids, pieces.attention_mask[rows], labels, pieces.word_mask[rows])

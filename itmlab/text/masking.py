@@ -6,7 +6,7 @@ TAGS: Fan et al., 2022, Sec. 2.1.1 and A.1, read as METHODS 3.1 says. Words: UNI
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate, compress
+from itertools import compress
 from typing import Literal
 
 import torch
@@ -113,14 +113,11 @@ class Masking(ABC):
         counted, candidates = words(graph), self.candidates(graph, length)
         if not candidates:
             return 0.0
-        changes = [0] * (len(graph.tokens) + 1)
-        for candidate in candidates:
-            changes[candidate.span.start] += 1
-            changes[candidate.span.end] -= 1
-        covering, number = list(accumulate(changes)), len(candidates)
-        spared, resort = 1 - self.probability, (1 - self.probability) ** number / number
-        shares = (1 - spared ** covering[word.span.start] + resort * covering[word.span.start] for word in counted)
-        return sum(shares) / len(counted)
+        spared, number, share = 1 - self.probability, len(candidates), 0.0
+        for word in counted:
+            covering = sum(phrase.span.start <= word.span.start < phrase.span.end for phrase in candidates)
+            share += 1 - spared**covering + spared**number * covering / number
+        return share / len(counted)
 
 
 class PhraseMasking(Masking):

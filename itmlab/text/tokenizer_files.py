@@ -6,7 +6,6 @@ size and growth are plausible are therefore handed to it.
 
 import re
 from collections.abc import Iterator
-from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from ..errors import ItmlabError
 from ..storage import read_json
 
 MOST_BYTES = 2**25  # Gemma's 256,000 pieces take 17 MB
-MOST_PIECES, MOST_ADDED, MOST_PARTS, LONGEST, MOST_GROWTH = 2**20, 10_000, 256, 1000, 1000
+MOST_PIECES, MOST_ADDED, MOST_PARTS, LONGEST, MOST_WRITTEN = 2**20, 10_000, 256, 1000, 100
 KINDS = ("WordPiece", "BPE", "WordLevel")
 NESTED = re.compile(r"[+*}][^()]*\)[+*{]")  # a repeated group that ends in a repetition, such as (a+)+
 PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
@@ -56,17 +55,20 @@ def _fault(content: Any, safe_patterns: tuple[str, ...]) -> str | None:
     kind = model.get("type") or ("BPE" if "merges" in model else "WordPiece")
     parts = [part for name in PARTS for part in _parts_of(content.get(name))]
     patterns = [part["pattern"]["Regex"] for part in parts if "Regex" in (part.get("pattern") or {})]
+    rules = [part for part in parts if part["type"] in ("Replace", "Prepend")]
+    written = [rule.get("content", rule.get("prepend", "")) for rule in rules]
     sizes = (len(model["vocab"]), MOST_PIECES), (len(content.get("added_tokens") or ()), MOST_ADDED)
+    sizes += (len(parts), MOST_PARTS), (max(map(len, written), default=0), MOST_WRITTEN)
     lengths = [max(map(len, model["vocab"]), default=0), model.get("max_input_chars_per_word", 0), *map(len, patterns)]
     if kind not in KINDS or not isinstance(model["vocab"], dict):
         return f"it is a {kind}, and only {', '.join(KINDS)} can be read"
-    if any(size > most for size, most in (*sizes, (len(parts), MOST_PARTS))) or max(lengths) > LONGEST:
+    if any(size > most for size, most in sizes) or max(lengths) > LONGEST:
         return "its vocabulary, its pieces or its rules are too large"
     if len(model.get("merges", ())) > MOST_PIECES or model.get("dropout"):
         return "its merges are too many or random"
     if any(NESTED.search(pattern) for pattern in patterns if pattern not in safe_patterns):
         return "a pattern can take exponential time"
-    if _growth(parts) > MOST_GROWTH:
+    if _can_explode(rules, written):
         return "its rules can make a text exponentially longer"
     templates = [part.get(name) or () for part in parts for name in ("single", "pair") if "special_tokens" in part]
     if any(len(template) > 16 or sum("Sequence" in item for item in template) > 2 for template in templates):
@@ -83,21 +85,12 @@ def _parts_of(value: Any) -> Iterator[dict[str, Any]]:
         yield from _parts_of(child)
 
 
-def _growth(parts: list[dict[str, Any]]) -> float:
-    """By which factor the rules can make a text longer, at most.
-
-    Rules that match what another rule writes multiply; of the others each letter of a text meets one.
-    """
-    rules = [part for part in parts if part["type"] in ("Replace", "Prepend")]
-    written = [part.get("content", part.get("prepend", "")) for part in rules]
+def _can_explode(rules: list[dict[str, Any]], written: list[str]) -> bool:
+    """Whether a rule that writes several letters matches what itself or another rule writes."""
     texts = " ".join(text * 2 for text in written)
-    multiplied, single = [1.0], [1.0]
-    for part, text in zip(rules, written, strict=True):
-        pattern = part.get("pattern", {"Regex": ""})
-        expression = pattern["Regex"] if "Regex" in pattern else re.escape(pattern["String"])
-        factor = (1 + len(text)) if "Regex" in pattern else max(1, len(text) / max(len(pattern["String"]), 1))
-        (multiplied if _matches(expression, texts) else single).append(factor)
-    return prod(multiplied) * max(single)
+    patterns = [rule.get("pattern") or {"String": "\0"} for rule in rules]  # what is prepended matches nothing
+    expressions = [pattern.get("Regex") or re.escape(pattern["String"]) for pattern in patterns]
+    return any(len(text) > 1 and _matches(rule, texts) for rule, text in zip(expressions, written, strict=True))
 
 
 def _matches(expression: str, text: str) -> bool:

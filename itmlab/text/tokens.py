@@ -183,15 +183,12 @@ def load_tokenizer(directory: str | Path) -> "PreTrainedTokenizerFast":
     from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerFast
 
-    files, remedy = (
-        (Path(directory, VOCABULARY_FILE), Path(directory, NAMES_FILE)),
-        "point at a directory that itmlab saved",
-    )
-    content = read_tokenizer_file(files[0], safe_patterns=(PUBLIC_WORDS,), remedy=remedy)
-    names = read_json(files[1], remedy=remedy)
+    file, remedy = Path(directory, VOCABULARY_FILE), "point at a directory that itmlab saved"
+    content = read_tokenizer_file(file, safe_patterns=(PUBLIC_WORDS,), remedy=remedy)
+    names = read_json(Path(directory, NAMES_FILE), remedy=remedy)
     known = {*SPECIAL_TOKENS, "bos_token", "eos_token"}
     if not isinstance(names, dict) or not all(k in known and isinstance(v, str) for k, v in names.items()):
-        raise ItmlabError("not the names of special tokens", where=str(files[1]), remedy="save the model again")
+        raise ItmlabError("not the names of special tokens", where=str(directory), remedy="save the model again")
     try:
         tokenizer = Tokenizer.from_str(json.dumps(content))
         unknown = getattr(tokenizer.model, "unk_token", None)  # which otherwise is missed at the first unknown word
@@ -203,7 +200,7 @@ def load_tokenizer(directory: str | Path) -> "PreTrainedTokenizerFast":
         raise
     except BaseException as error:  # a bare Exception for a file that it cannot use, or a panic in Rust
         message = f"not a tokeniser: {' '.join(str(error).split())[:200]}"
-        raise ItmlabError(message, where=str(files[0]), remedy="save the model again") from None
+        raise ItmlabError(message, where=str(file), remedy="save the model again") from None
     return as_plain_text(PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names))
 
 

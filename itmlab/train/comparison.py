@@ -7,7 +7,6 @@ import hashlib
 import html
 import json
 import shutil
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,16 +23,17 @@ from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
 from ..fields import did_you_mean
 from ..metrics import statistics
-from ..metrics.by_image import CUTOFFS, MEASURES, RECALLS, SUMS, TRUTHS, measures_by_image, oracle_recalls_by_image
+from ..metrics.by_image import CUTOFFS, MEASURES, RECALLS, SUMS, TRUTHS, measures_by_image
 from ..metrics.ranking import blocks
 from ..metrics.statistics import Interval, SeedMean, resample, seed_mean, smallest_effect
 from ..session import usual_defaults
+from .interruption import stopped_in_words
 from .loop import is_done, train
 from .recipes import Recipe
 from .relevance import CaptionTruth
-from .run import Ensemble, Run, borrowed
+from .run import Ensemble, Run
 from .scores import BYTES_A_PAIR, Kind, check_pools, relevance_matrix, require_memory
-from .workers import stopped_in_words, train_all
+from .workers import train_all
 
 if TYPE_CHECKING:
     import pandas
@@ -214,8 +214,9 @@ def compare_runs(
         galleries = _galleries(held_out, relevance, truth, folds, progress)
         for label, group in runs.items():
             for run in group:
-                with borrowed(run.members):
-                    measured[label].append(_measures_of(run, held_out, galleries, metrics or {}))
+                measured[label].append(_measures_of(run, held_out, galleries, metrics or {}))
+                for member in run.members:
+                    member.release()
     measures = list(measured[baseline][0])
     values = {label: np.stack([np.stack([*run.values()]) for run in group]) for label, group in measured.items()}
     # the same queries for all: those that have a value in every run
@@ -224,19 +225,17 @@ def compare_runs(
         if not count.any():
             raise ItmlabError(f"no image has a value of {name} in every run", where=held_out.name)
     totals = {label: np.where(counts > 0, group[:, :, 0], 0.0) for label, group in values.items()}
-    parts = [oracle_recalls_by_image(gallery.truth, gallery.data) for gallery in galleries] if truth else [{}]
-    oracles = {kind: torch.cat([part[kind] for part in parts], dim=1).numpy() for kind in parts[0]}
     about = {"name": data.name, "fingerprint": data.fingerprint, "split": split}
     groups = {label: list(group) for label, group in runs.items()}
-    return Comparison(totals, counts, measures, baseline, seeds[baseline], groups, oracles, about)
+    return Comparison(totals, counts, measures, baseline, seeds[baseline], groups, about)
 
 
 def refuse_repeated(label: str, group: Sequence[Run | Ensemble]) -> None:
     """Raise an ItmlabError for a run, or an ensemble of the same runs, that would count as two seeds of a label."""
-    seeds = Counter(run.recipe.seed for run in group)
-    members = Counter(frozenset(member.directory.resolve() for member in run.members) for run in group)
-    if max(seeds.values()) > 1 or max(members.values()) > 1:
-        message = f"{label!r} has one run twice: the seeds are {sorted(seeds.elements())}"
+    seeds = sorted(run.recipe.seed for run in group)
+    members = {frozenset(member.directory.resolve() for member in run.members) for run in group}
+    if min(len({*seeds}), len(members)) < len(group):
+        message = f"{label!r} has one run twice: the seeds are {seeds}"
         raise ItmlabError(message, remedy="give each run once, and runs of different seeds")
 
 
@@ -334,11 +333,6 @@ class Verdicts(dict[str, Verdict]):
         return "\n".join(f"{measure}: {verdict}" for measure, verdict in self.items())
 
 
-def share_of_oracle(kind: str) -> str:
-    """The column that has RSum as percent of an oracle's."""
-    return f"RSum, % of oracle ({kind})"
-
-
 @dataclass(frozen=True)
 class Comparison:
     """The result of `compare`: what every recipe reaches on every image, and what follows from it.
@@ -356,7 +350,6 @@ class Comparison:
         baseline: the label that the others are compared with.
         seeds: the seeds.
         runs: the runs by label, one per seed.
-        oracles: by kind, the recalls of an oracle; RSum is also given as a share of its RSum.
         data: name, fingerprint and split of the data.
     """
 
@@ -366,7 +359,6 @@ class Comparison:
     baseline: str
     seeds: list[int]
     runs: dict[str, list[Run | Ensemble]]
-    oracles: dict[str, Float[ndarray, "recall image"]] = field(default_factory=dict)
     data: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -387,8 +379,8 @@ class Comparison:
 
     @cached_property
     def columns(self) -> list[str]:
-        """Everything that is known of a recipe: the measures, their sums, and RSum as a share of each oracle's."""
-        return [*self.measures, *self.sums, *map(share_of_oracle, self.oracles)]
+        """Everything that is known of a recipe: the measures and their sums."""
+        return [*self.measures, *self.sums]
 
     @cached_property
     def shown(self) -> list[str]:
@@ -482,13 +474,7 @@ class Comparison:
         totals = np.einsum("smi,di->dsm", self.totals[label], weights, optimize=True)
         percent = 100 * totals / (weights @ self.counts.T)[:, None, :]
         sums = [percent[..., places].sum(axis=-1, keepdims=True) for places in self.sums.values()]
-        oracles = [self._oracle(kind, weights).sum(axis=-1)[:, None, None] for kind in self.oracles]
-        shares = [100 * sums[0] / oracle for oracle in oracles]
-        return np.concatenate([percent, *sums, *shares], axis=-1)
-
-    def _oracle(self, kind: str, weights: Float[ndarray, "draw image"]) -> Float[ndarray, "draw recall"]:
-        """An oracle's recalls in percent."""
-        return 100 * (weights @ self.oracles[kind].T) / (weights @ self.counts[: len(RECALLS)].T)
+        return np.concatenate([percent, *sums], axis=-1)
 
     @cached_property
     def _by_seed(self) -> dict[str, Float[ndarray, "seed column"]]:
@@ -529,7 +515,6 @@ class Comparison:
 
         tested = self.tests(*self.shown)
         alone = [name for name in TRUTHS if name in self.measures and name not in self.shown]
-        alone += map(share_of_oracle, self.oracles)
         rows: dict[str, dict[str, str]] = {}
         for label in self.labels:
             per_seed = self.per_seed(label)
@@ -540,10 +525,6 @@ class Comparison:
                 row[name] = means[name] + deviation
                 row[f"{name} − {self.baseline}"] = str(tested[label][name]) if label in tested else ""
             rows[label] = row | {name: means[name] for name in alone}
-        for kind in self.oracles:
-            recalls = self._oracle(kind, np.ones((1, self.images)))[0]
-            numbers = zip((*RECALLS, "RSum"), (*recalls, recalls.sum()), strict=True)
-            rows[f"oracle: {kind}"] = {name: f"{value:.1f}" for name, value in numbers}
         return pandas.DataFrame([*rows.values()], index=[*rows]).fillna("").rename_axis(columns="recipe")
 
     def __repr__(self) -> str:

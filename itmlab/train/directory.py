@@ -1,20 +1,169 @@
-"""Run directories: metadata, initial weights, and the check that a resume matches its recipe and data."""
+"""Run directories: the files of a run, its lock and history, its initial weights, and what a resume must match."""
 
+import errno
 import hashlib
-from collections.abc import Iterable
+import json
+import os
+import warnings
+import zipfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
+import psutil
+import torch
 from torch import nn
 
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError, named
 from ..fields import join, shown
 from ..models import build_from, build_model, load_model
-from ..models.base import WEIGHTS_FILE
-from ..storage import ordinary, read_json, unusable, write_json
-from .checkpoint import CHECKPOINT_FILE, REMEDY, RUN_FILES, shipped_directory, shipped_names
+from ..models.base import MODEL_FILES, WEIGHTS_FILE
+from ..storage import ordinary, read_bytes, read_json, unusable, weights_directory, write_json
 from .recipes import Recipe
+
+CHECKPOINT_FILE, LOCK_FILE, HISTORY_FILE = "checkpoint.pt", "lock", "history.jsonl"
+RUN_FILES = ("recipe.json", "data.json", HISTORY_FILE, *MODEL_FILES)
+REMEDY = "delete this directory, or train into another one"
+
+
+def load_checkpoint(path: Path) -> dict[str, Any]:
+    """Read a checkpoint on the CPU, without running code from it.
+
+    Raises:
+        ItmlabError: a missing or damaged file, or one that holds anything but tensors, numbers and texts.
+    """
+    ordinary(path, remedy=REMEDY)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            damaged = archive.testzip()  # compares checksums, which `torch.load` does not
+        state = torch.load(path, map_location="cpu", weights_only=True)
+        if damaged is not None or not isinstance(state, dict):
+            raise ValueError(f"wrong checksum of {damaged}" if damaged else f"holds {type(state).__name__}")
+        return state
+    except OSError as error:
+        raise unusable(error, path) from None
+    except Exception as error:  # damage has many types
+        reason = " ".join(str(error).split())[:120]
+        raise ItmlabError(f"damaged checkpoint: {reason}", where=str(path), remedy=REMEDY) from None
+
+
+def refuse_links(directory: Path) -> None:
+    """Refuse a run directory in which a file is a link, as writing or copying it could reach outside.
+
+    Raises:
+        ItmlabError: a file of a run that is a link, a pipe, a device or a folder.
+    """
+    for path in (directory / name for name in (*RUN_FILES, CHECKPOINT_FILE, LOCK_FILE)):
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            remedy = "put a copy of the file in its place"
+            raise ItmlabError("a link, or not a regular file, in a run's directory", where=str(path), remedy=remedy)
+
+
+WITHOUT_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)  # what file systems without locks answer
+
+
+@contextmanager
+def locked(directory: Path) -> Iterator[None]:
+    """Keep other processes from writing into a run directory during the block.
+
+    The file `lock` holds the number of the process. The lock of a process that has ended is replaced. Where the file
+    system has no locks, a warning says that nothing keeps others away.
+
+    Raises:
+        ItmlabError: another running process holds the lock, or a file is a link.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    refuse_links(directory)
+    path = directory / LOCK_FILE
+    with suppress(OSError, ValueError):
+        if not psutil.pid_exists(int(path.read_text())):
+            path.unlink()
+    try:
+        with open(path, "x") as file:
+            file.write(str(os.getpid()))
+    except FileExistsError:
+        remedy = f"wait for it, or delete {path} if no process trains here"
+        raise ItmlabError("another process is training here", where=str(directory), remedy=remedy) from None
+    except OSError as error:
+        if error.errno not in WITHOUT_LOCKS:
+            raise
+        message = f"{directory}: works without a lock ({error.strerror}); let no other process train here"
+        warnings.warn(message, stacklevel=2)
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+        with suppress(OSError):  # not empty
+            directory.rmdir()
+
+
+# What the records of a history must have, by kind; an epoch has all or none of `VALIDATED`.
+FIELDS: dict[str, dict[str, type]] = {
+    "step": {"epoch": Real, "step": Real, "loss": Real, "learning_rate": Real, "gradient_norm": Real},
+    "epoch": {"epoch": Real, "step": Real, "loss": Real},
+    "warning": {"epoch": Real, "step": Real, "message": str},
+}
+VALIDATED: dict[str, type] = {"rsum": Real, "i2t": dict, "t2i": dict}
+
+
+def read_history(directory: Path) -> list[dict[str, Any]]:
+    """Read all records of a run's history; an incomplete last line is left out.
+
+    Raises:
+        ItmlabError: a line that is not such a record, with its number.
+    """
+    path = directory / HISTORY_FILE
+    records = []
+    for number, line in enumerate(read_bytes(path).split(b"\n")[:-1] if path.exists() else (), 1):
+        try:
+            record = json.loads(line, object_hook=integer_keys)
+            fault = _fault_of(record)
+        except (ValueError, RecursionError) as error:
+            fault = f"not JSON: {error}"
+        if fault:
+            remedy = "evaluate and search work without history.jsonl: delete it"
+            raise ItmlabError(fault, where=f"{path}:{number}", remedy=remedy)
+        records.append(record)
+    return records
+
+
+def _fault_of(record: Any) -> str | None:
+    kind = record.get("kind") if isinstance(record, dict) else None
+    if kind not in list(FIELDS):
+        return 'kind is not "step", "epoch" or "warning"'
+    is_validated = kind == "epoch" and VALIDATED.keys() & record.keys()
+    for name, hint in (FIELDS[kind] | (VALIDATED if is_validated else {})).items():
+        if not isinstance(record.get(name), hint):
+            return f"a record of kind {kind!r} without a valid {name}"
+    return None
+
+
+def integer_keys(record: dict[str, Any]) -> dict[Any, Any]:
+    """Turn the cut-offs of recalls into integers, which JSON cannot have as keys.
+
+    >>> integer_keys({"1": 30.2, "5": 61.0}), integer_keys({"rsum": 91.2})
+    ({1: 30.2, 5: 61.0}, {'rsum': 91.2})
+    """
+    return {int(key): value for key, value in record.items()} if record and all(map(str.isdigit, record)) else record
+
+
+# Weights that training begins with.
+
+HOME = weights_directory() / "pretrained"
+
+
+def shipped_names() -> list[str]:
+    """Return the names of the pretrained runs."""
+    return sorted(path.parent.name for path in HOME.glob("*/recipe.json"))
+
+
+def shipped_directory(name: str) -> Path:
+    """Return the directory of a pretrained run."""
+    return HOME / name
+
 
 # Starts of the papers that do not ship, and where they are.
 PUBLIC_STARTS = {

@@ -24,8 +24,7 @@ from ..models.base import WEIGHTS_FILE
 from ..models.photographs import as_seen_by
 from ..session import usual_defaults
 from ..storage import usable
-from .checkpoint import CHECKPOINT_FILE, load_checkpoint, locked
-from .directory import begin, described, refuse_another
+from .directory import CHECKPOINT_FILE, begin, described, locked, refuse_another
 from .interruption import signals_collected
 from .recipes import Recipe
 from .record import IDLE_RECORDS, OnRecord, RunWriter, first_step_warnings, reason_idle, step_details
@@ -80,7 +79,7 @@ def train(
     accelerator, directory = accelerator or this_process(), Path(run_dir)
     origin = described(recipe, data)
     refuse_another(directory, origin, resume=resume)
-    done = is_done(directory, max_steps)
+    done = is_done(directory)
     accelerator.wait_for_everyone()  # no process writes before all have looked
     if done:
         return Run(directory)
@@ -106,14 +105,9 @@ def train(
     return Run(directory)
 
 
-def is_done(directory: Path, max_steps: int | None = None) -> bool:
-    """Whether the run in `directory` is finished, or has its weights after at least `max_steps` steps."""
-    if not (directory / "recipe.json").exists() or not (directory / WEIGHTS_FILE).exists():
-        return False
-    if Run(directory).finished:
-        return True
-    path = directory / CHECKPOINT_FILE
-    return max_steps is not None and path.exists() and load_checkpoint(path)["position"]["step"] >= max_steps
+def is_done(directory: Path) -> bool:
+    """Whether the run in `directory` is finished and has its weights."""
+    return all((directory / name).exists() for name in ("recipe.json", WEIGHTS_FILE)) and Run(directory).finished
 
 
 def run_training(

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import torch
 from jaxtyping import Bool, Float, Int8, Int64
@@ -17,8 +17,8 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from ..data.captionset import CaptionSet
-from ..errors import ItmlabError
-from ..fields import from_plain
+from ..errors import ItmlabError, named
+from ..fields import FROM_0, FROM_1, check, from_plain
 from ..models.encoded import cosine_similarity
 from ..session import usual_defaults
 from ..synthesis.files import NegativeFile, rows_of, write_negatives
@@ -26,6 +26,7 @@ from ..synthesis.negative import Negative
 from .run import Run
 from .scores import embed, has_one_feature, similarity
 from .search import largest
+from .settings import Count, Settings
 
 if TYPE_CHECKING:
     import datasets
@@ -36,20 +37,18 @@ Encoder = Run | nn.Module | tuple[Tensor, Tensor]
 
 
 @dataclass(frozen=True)
-class Filters:
+class Filters(Settings, at=""):
     """The conditions for a negative; the fields are arguments of `mine`."""
 
-    number: int = 3
-    skip: int = 0
-    up_to: int | None = None
-    margin: float | None = None
-    relative_margin: float | None = None
+    number: Count = 3
+    skip: Annotated[int, FROM_0] = 0
+    up_to: Annotated[int | None, FROM_1] = None
+    margin: Annotated[float | None, FROM_0] = None
+    relative_margin: Annotated[float | None, FROM_0] = None
 
     def __post_init__(self) -> None:
-        least = {"number": 1, "skip": 0, "up_to": self.skip + self.number, "margin": 0, "relative_margin": 0}
-        for name, smallest in least.items():
-            if (value := getattr(self, name)) is not None and not value >= smallest:
-                raise ItmlabError(f"{name}={value!r}", where="mine", remedy=f"give {smallest} or more")
+        super().__post_init__()
+        check(self.up_to is None or self.up_to >= self.skip + self.number, "up_to", self.up_to, "skip + number or more")
 
     @property
     def last(self) -> int:
@@ -114,10 +113,8 @@ def mine(encoder: Encoder, data: CaptionSet, *, truth: bool = True, **filters: A
     >>> mined.captions.of(0), mined.images.of(0)
     ([5, 6], [1, 2])
     """
-    try:
+    with named("mine"):
         chosen = from_plain(Filters, filters, "")
-    except ItmlabError as error:
-        raise ItmlabError(error.what, where="mine", remedy=error.remedy) from None
     if not len(data.captions):
         raise ItmlabError("there are no captions to mine", where=data.name)
     of_images, of_captions = _scorers(encoder, data)
@@ -142,9 +139,9 @@ def _scorers(encoder: Encoder, data: CaptionSet) -> tuple[Scorer, Scorer]:
             return lambda rows: matrix[rows], lambda rows: matrix.T[rows]
         encoder = embed(model, data)
     features = [torch.as_tensor(side).detach().float().cpu() for side in encoder]
-    shapes = [tuple(side.shape) for side in features]
-    dimensions = shapes[0][1:]
-    if len(dimensions) != 1 or shapes != [(len(data), *dimensions), (len(data.captions), *dimensions)]:
+    sizes = [side.shape[:-1] for side in features]
+    if sizes != [(len(data),), (len(data.captions),)] or features[0].shape[1] != features[1].shape[1]:
+        shapes = [tuple(side.shape) for side in features]
         message = f"features {shapes} for {len(data)} images and {len(data.captions)} captions"
         raise ItmlabError(message, where="mine", remedy="give (image, dimension) and (caption, dimension)")
     images, captions = (normalize(side, dim=1) for side in features)
@@ -208,15 +205,14 @@ class Mined:
     has_truth: bool = False
 
     def statistics(self) -> list[dict[str, Any]]:
-        """A row per direction: counts, quartiles of positive and negative scores, what was left out, and the truth."""
+        """A row per direction: counts, medians of positive and negative scores, what was left out, and the truth."""
         rows = []
         for name, nearest in (("captions of images", self.captions), ("images of captions", self.images)):
             is_taken = nearest.negatives >= 0
             row: dict[str, Any] = {"mined": name, "anchors": len(is_taken), "negatives": int(is_taken.sum())}
             row["with fewer than wanted"] = int((is_taken.sum(1) < self.filters.number).sum())
-            for kind, scores in (("positive", nearest.positive_scores), ("negative", nearest.scores)):
-                for part, share in {"25 %": 0.25, "median": 0.5, "75 %": 0.75}.items():
-                    row[f"{kind} {part}"] = scores.double().nanquantile(share).item()
+            row["median positive"] = nearest.positive_scores.nanmedian().item()
+            row["median negative"] = nearest.scores.nanmedian().item()
             row |= nearest.counts
             if self.has_truth:
                 for word, label in {"true": 1, "false": 0, "undecided": -1}.items():

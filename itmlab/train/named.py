@@ -21,7 +21,7 @@ from .settings import DataSettings, MemorySettings, OptimiserSettings, TagsSetti
 SIZES = ("tiny", "base", "large")
 VIEWS = ("pictures", "regions", "photos")
 STARTS = ("towers", "aligned", "scratch")
-PRESETS = ("paper", "released", "paper_coco", "released_coco")
+PRESETS = ("paper", "released")
 
 # Methods of dual encoders differ in loss, sampler and margin, and in whether negatives also come from a memory.
 MEMORY = MemorySettings(length=8192, momentum=0.995)
@@ -40,7 +40,7 @@ DUAL: dict[str, dict[str, Any]] = {
     "sam": {"loss": TripletLoss(), "adaptive_margin": SemanticAdaptiveMargin()},
     "info_nce": {"loss": InfoNCE()},
 }
-CROSS = ("uniter_pretraining", "uniter", "tags", "tags_dc", "wm", "sg")  # wm and sg are ablations of TAGS
+CROSS = ("uniter", "tags", "tags_dc", "wm", "sg")  # wm and sg are ablations of TAGS
 # Encoders of regions and words; SCAN and SGRAF compare the parts.
 MATCHERS = ("vsepp", "scan", "scan_i2t", "sgr", "saf", "sgraf", "vsrn")
 KINDS = {"scan": "scan_t2i"}  # names of `LateInteractionConfig` that differ
@@ -72,7 +72,7 @@ def recipe(
         start: "towers" are encoders pretrained on their own side, as in the papers (the default where there are any);
             "aligned" are encoders already aligned by InfoNCE; "scratch" are random weights.
         size: "tiny" for two cores, "base" or "large" with the paper's numbers.
-        preset: "paper", "released" for the authors' code, or "paper_coco" and "released_coco" for TAGS on COCO.
+        preset: "paper", or "released" for the authors' code.
 
     Raises:
         ItmlabError: there is no such method or value of an axis, or they do not go together.
@@ -90,11 +90,11 @@ def recipe(
     changes: dict[str, Any] = {}
     for part in ("syn", "info") if method == "itcontrast" else parts:
         changes |= PARTS[part]
-    complete = _of_method(method, on, start, size, preset).replace(**changes)
+    complete = _of_method(method, on, start, size).replace(**changes)
     if on == "photos" and complete.loss is not None:
         complete = replace(complete, loss=tuned(complete.loss, **PHOTO_NUMBERS))
     complete = replace(complete, name=name)
-    return complete.replace(**_released(method, on, size, preset)) if preset.startswith("released") else complete
+    return complete.replace(**_released(method, on, size)) if preset == "released" else complete
 
 
 def _usual_view(method: str) -> str:
@@ -105,12 +105,8 @@ def _refuse(method: str, axes: str, remedy: str) -> ItmlabError:
     return ItmlabError(f"{method} has no recipe {axes}", remedy=remedy)
 
 
-def _of_method(method: str, on: str, start: str, size: str, preset: str) -> Recipe:
+def _of_method(method: str, on: str, start: str, size: str) -> Recipe:
     """The paper's recipe of a method without parts."""
-    for_coco = preset.endswith("_coco")
-    if for_coco and (method not in CROSS[2:] or on != "regions"):
-        remedy = "COCO has numbers of its own for tags, tags_dc, wm and sg only"
-        raise _refuse(method, f"with preset={preset!r}", remedy)
     if method in PRETRAINING:
         return _pretraining(method, size)
     if on == "photos":
@@ -120,7 +116,7 @@ def _of_method(method: str, on: str, start: str, size: str, preset: str) -> Reci
     if on == "pictures":
         raise _refuse(method, "on pictures", 'it reads regions: on="regions" or "photos"')
     if method in CROSS:
-        return _cross_encoder(method, start, size, "coco" if for_coco else "flickr30k")
+        return _cross_encoder(method, start, size)
     return _oscar(method, start, size) if method in OSCAR else _matcher(method, start, size)
 
 
@@ -214,87 +210,64 @@ def _pretraining(method: str, size: str) -> Recipe:
     return Recipe(method, size, model, loss=InfoNCE(), optimiser=TINY_OPTIMISER, data=data, start="towers")
 
 
-# Cross-encoders: UNITER's pretraining, the baseline UNITER, TAGS and TAGS-DC, and the ablations WM and SG.
+# Cross-encoders: the baseline UNITER, TAGS and TAGS-DC, and the ablations WM and SG.
 #
-# Base and large carry the paper's numbers (appendix A.1, Table 5). The batch, ε of Adam and the weight decay, which it
-# does not give, are its released code's and UNITER's, as is all of the pretraining. They begin from fresh weights
-# unless `start` names a folder, for example a public checkpoint read by `models.load_public`. The tiny ones, over what
-# a detector saw of `scenes`, begin where the one before left off, the first with a transformer that is aligned.
+# Base and large carry the paper's numbers for Flickr30K (appendix A.1, Table 5). The batch, ε of Adam and the weight
+# decay, which it does not give, are its released code's and UNITER's. They begin from fresh weights unless `start`
+# names a folder, for example a public checkpoint read by `models.load_public`. The tiny ones, over what a detector saw
+# of `scenes`, begin with the shipped run of UNITER's pretraining, and the second stage where the first one left off.
 TINY_CROSS_ENCODER = CrossEncoderConfig(
     **{"visual": "regions", "region_dimension": 192, "hidden": 80, "layers": 3, "heads": 4, "intermediate": 160},
     **{"vocabulary_size": 1000, "maximum_tokens": 48, "positions": 96, "dropout": 0.0},
 )
 TINY_OSCAR = OscarDualEncoderConfig(**parameters(TINY_CROSS_ENCODER))
-STAGE_BEFORE = {"uniter_pretraining": "region_dual_encoder", "tags_dc": "tags"}  # of the others UNITER's pretraining
 
 # Weights of the losses: retrieved, masked language, synthetic, discrimination, correction.
-PRETRAINING_WEIGHTS, TINY_WEIGHTS = LossWeights(0.5, 1.0, 0.0, 0.0, 0.0), LossWeights(1.0, 0.1, 0.5, 0.1, 0.1)
-# Learning rate, steps, pictures a batch and batches a step: of the pretraining, of a fine-tuning (NSG), of the second
-# stage (NSGDC). In the released scripts a step has 8 processes' 16 (first, base, Flickr30K) or 32 pictures.
+TINY_WEIGHTS = LossWeights(1.0, 0.1, 0.5, 0.1, 0.1)
+# Learning rate, steps, and batches of 32 pictures a step: of the first stage (NSG) and of the second one (NSGDC). In
+# the released scripts a step has 8 processes' 16 (first, base) or 32 pictures.
 STAGES = {
-    "tiny": {"pretraining": (2e-3, 12000, 64, 1), "first": (3e-4, 200, 32, 1), "second": (3e-4, 200, 32, 1)},
-    "base": {"pretraining": (5e-5, 200_000, 64, 2), "first": (5e-5, 5000, 32, 4), "second": (1e-5, 1500, 32, 8)},
-    "large": {"pretraining": (5e-5, 200_000, 64, 2), "first": (4e-5, 5000, 32, 8), "second": (1e-5, 1500, 32, 8)},
+    "tiny": ((3e-4, 200, 1), (3e-4, 200, 1)),
+    "base": ((5e-5, 5000, 4), (1e-5, 1500, 8)),
+    "large": ((4e-5, 5000, 8), (1e-5, 1500, 8)),
 }
-# How many negatives are drawn and kept, how many sentences generated and kept.
-PAPER_NUMBERS = {"candidates": 399, "top_k": 31, "maskings": 20, "samples": 20, "hardest": 31, "trained_maskings": 20}
+# How many negatives are drawn and kept, how many sentences generated and kept; the paper's are the defaults.
 NUMBERS: dict[str, dict[str, Any]] = {
     "tiny": {"candidates": 15, "top_k": 3, "maskings": 4, "samples": 5, "hardest": 5, "implied": True},
-    "base": PAPER_NUMBERS,
-    "large": {**PAPER_NUMBERS, "hardest": 23},
-}
-# From scratch: words from pictures, and both sides encoded separately and aligned; later also matching, by choice among
-# random negatives (triplets with the hardest of a young tower end with all scores equal).
-FROM_SCRATCH: dict[str, Any] = {
-    **{"matching": "contrast", "matching_begins": 0.6, "alignment": 0.5, "candidates": 3, "top_k": 3},
-    **{"masking": "word", "probability": 0.25, "trained_maskings": 1},
-}
-# From a transformer that is aligned and is to stay so: negatives of matching are mined in the batch.
-FROM_ALIGNED: dict[str, Any] = {
-    **{"matching": "contrast", "matching_begins": 0.5, "alignment": 0.2, "candidates": 15, "top_k": 1},
-    **{"masking": "word", "probability": 0.3, "alignment_temperature": 0.05, "mining": "batch"},
+    "base": {"trained_maskings": 20},
+    "large": {"trained_maskings": 20, "hardest": 23},
 }
 # In tiny few words are replaced and few steps are left to find them: a network that copies every word would do well.
 TINY_WORDS: dict[str, Any] = {"correction": "replaced", "kept_weight": 0.3}
 
 
-def _cross_encoder(method: str, start: str, size: str, data: str) -> Recipe:
+def _cross_encoder(method: str, start: str, size: str) -> Recipe:
     """UNITER, TAGS or an ablation over regions."""
     if start == "aligned":
         raise _refuse(method, "with start='aligned'", 'it begins where the stage before left off: start="towers"')
-    stage = {"uniter_pretraining": "pretraining", "tags_dc": "second"}.get(method, "first")
-    rate, steps, batch_size, accumulate = STAGES[size][stage]
-    weights, decay, epsilon = PAPER_WEIGHTS.get((data, size), TINY_WEIGHTS), 0.01, 1e-6
+    is_second, is_tiny = method == "tags_dc", size == "tiny"
+    rate, steps, accumulate = STAGES[size][is_second]
+    weights, decay, epsilon = PAPER_WEIGHTS.get(("flickr30k", size), TINY_WEIGHTS), 0.01, 1e-6
     model, before = CrossEncoderConfig.large() if size == "large" else CrossEncoderConfig.base(), None
-    served: dict[str, Any] = {}
+    data = DataSettings(accumulate=accumulate, steps=steps)
     numbers = dict(NUMBERS[size])
-    if size == "tiny":  # each picture once an epoch, and then a look at a few pictures held out
-        served = {"captions_per_image": 1, "validation": 0 if stage == "pretraining" else 50, "regions": "detector"}
+    if is_tiny:  # each picture once an epoch, and then a look at a few pictures held out
+        data = replace(data, captions_per_image=1, validation=50, regions="detector")
         model, decay, epsilon = TINY_CROSS_ENCODER, 0.05, 1e-8
-        before = STAGE_BEFORE.get(method, "uniter_pretraining") if start == "towers" else None
-    elif data == "coco":
-        accumulate = 8
-    if method == "uniter_pretraining":
-        weights, numbers = PRETRAINING_WEIGHTS, numbers | FROM_SCRATCH | (FROM_ALIGNED if before else {})
-    elif method == "uniter":
+        before = {"towers": "tags" if is_second else "uniter_pretraining"}.get(start)
+    if method == "uniter":
         weights = weights.irtm_only()
-    elif method != "tags_dc":
+    elif not is_second:
         weights, generator = weights.nsg_only(), "static" if method == "sg" else "dynamic"
         numbers |= {"masking": "word" if method == "wm" else "phrase", "generator": generator}
-    elif size == "tiny":
+    elif is_tiny:
         numbers |= TINY_WORDS
-    warm_up = 0.03 if stage == "pretraining" else 0.1
-    moving = {"kind": "adamw", "schedule": "linear", "milestones": (), "warm_up_share": warm_up, "betas": (0.9, 0.98)}
-    return Recipe(
-        name=method,
-        size=size,
-        model=model,
-        loss=None,
-        optimiser=OptimiserSettings(learning_rate=rate, weight_decay=decay, epsilon=epsilon, **moving),
-        data=DataSettings(batch_size=batch_size, accumulate=accumulate, steps=steps, **served),
-        tags=TagsSettings(weights, **numbers),
-        start=before,
+    optimiser = OptimiserSettings(
+        **{"kind": "adamw", "learning_rate": rate, "schedule": "linear", "milestones": (), "warm_up_share": 0.1},
+        **{"weight_decay": decay, "betas": (0.9, 0.98), "epsilon": epsilon},
     )
+    tags = TagsSettings(weights, **numbers)
+    return Recipe(method, size, model, loss=None, optimiser=optimiser, data=data, tags=tags, start=before)
 
 
 # Encoders of regions and words, the rows of ITContrast's tables.
@@ -397,37 +370,30 @@ def _script(
     }
 
 
-RELEASED: dict[tuple[str, str, str], dict[str, Any]] = {
-    ("fne", "base", "released"): {
+RELEASED: dict[tuple[str, str], dict[str, Any]] = {
+    ("fne", "base"): {
         "model": DualEncoderConfig.base("released"),
         "sampler__preset": "released",
         "memory__length": 8224,
         "optimiser__precision": "float32",
         **{"data__crop": (0.5, 1.0), "data__flip": 0.5, "data__randaugment": (2, 7)},
     },
+    **{("sam", size): {"adaptive_margin__preset": "released", "adaptive_margin__weight": 5.0} for size in SIZES},
     **{
-        ("sam", size, "released"): {"adaptive_margin__preset": "released", "adaptive_margin__weight": 5.0}
-        for size in SIZES
-    },
-    **{
-        (name, "base", "released"): {"model": LateInteractionConfig.base(KINDS.get(name, name), preset="released")}
+        (name, "base"): {"model": LateInteractionConfig.base(KINDS.get(name, name), preset="released")}
         for name in ("scan", "scan_i2t", "sgr", "saf", "vsrn")
     },
-    ("tags", "base", "released"): _script(5e-5, 5000, 4, 2.0, 31, 0.05, 5e-4, 0.0),
-    ("tags", "large", "released"): _script(5e-5, 5000, 8, 2.0, 23, 0.05, 1e-3, 0.0),
-    ("tags_dc", "base", "released"): _script(1e-5, 1500, 8, 1.5, 31, 0.1, 5e-4, 5e-4),
-    ("tags_dc", "large", "released"): _script(1e-5, 5000, 8, 1.5, 23, 0.05, 5e-4, 5e-4),
-    ("tags", "base", "released_coco"): _script(5e-5, 5000, 8, 1.5, 31, 0.01, 5e-5, 0.0),
-    ("tags", "large", "released_coco"): _script(4e-5, 5000, 8, 1.5, 23, 0.05, 1e-3, 0.0),
-    ("tags_dc", "base", "released_coco"): _script(1e-5, 1500, 8, 1.5, 31, 0.05, 1e-4, 5e-4),
-    ("tags_dc", "large", "released_coco"): _script(1e-5, 1500, 8, 1.5, 31, 0.05, 1e-4, 5e-4),
+    ("tags", "base"): _script(5e-5, 5000, 4, 2.0, 31, 0.05, 5e-4, 0.0),
+    ("tags", "large"): _script(5e-5, 5000, 8, 2.0, 23, 0.05, 1e-3, 0.0),
+    ("tags_dc", "base"): _script(1e-5, 1500, 8, 1.5, 31, 0.1, 5e-4, 5e-4),
+    ("tags_dc", "large"): _script(1e-5, 5000, 8, 1.5, 23, 0.05, 5e-4, 5e-4),
 }
-RELEASED["vsrn", "base", "released"] |= {"optimiser__milestones": (10, 20)}  # on Flickr30K
+RELEASED["vsrn", "base"] |= {"optimiser__milestones": (10, 20)}  # on Flickr30K
 
 
-def _released(method: str, on: str, size: str, preset: str) -> dict[str, Any]:
+def _released(method: str, on: str, size: str) -> dict[str, Any]:
     """The changes that make the paper's recipe the released code's."""
-    if on != _usual_view(method) or (method, size, preset) not in RELEASED:
+    if on != _usual_view(method) or (method, size) not in RELEASED:
         known = ", ".join(map(" ".join, RELEASED))
-        raise _refuse(method, f"with preset={preset!r} in size {size} on {on}", f"there are {known}")
-    return RELEASED[method, size, preset]
+        raise _refuse(method, f"with preset='released' in size {size} on {on}", f"there are {known}")
+    return RELEASED[method, size]

@@ -1,13 +1,18 @@
-"""A recipe: everything that decides what a training run does, as frozen dataclasses, JSON in and out."""
+"""A recipe: everything that decides what a training run does, as frozen dataclasses, JSON in and out.
+
+Below it is what a recipe refuses: parts that cannot be combined, and options without effect.
+"""
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
-from ..errors import named
+from torch.nn import Module
+
+from ..errors import ItmlabError, named
 from ..fields import check, from_plain, replaced, shown, to_plain
 from ..losses import InfoNCE, Loss, SemanticAdaptiveMargin, TripletLoss
 from ..models import ModelConfig, model_class
@@ -15,7 +20,6 @@ from ..samplers import Sampler
 from ..storage import read_json, refuse_foreign, write_json
 from ..synthesis import Synthesiser
 from . import settings
-from .checks import check_loss, refuse_conflicts, refuse_without_effect
 
 
 @dataclass(frozen=True)
@@ -89,8 +93,6 @@ class Recipe:
         changed = replaced(self, changes)
         if changed.encoder is not None:
             model_class(changed.model, changed.encoder)  # refused now rather than when training begins
-        if changed.loss is not self.loss and changed.loss is not None:
-            check_loss(changed.loss)
         refuse_without_effect(changed, changes)
         return changed
 
@@ -142,3 +144,92 @@ class Recipe:
 
 def _label(value: Any) -> str:
     return value if isinstance(value, str) else getattr(value, "__name__", None) or shown(value, most=40)
+
+
+# Parts that cannot be combined, and options without effect.
+
+PRETRAINING = ("matching_begins", "alignment", "alignment_temperature", "mining")
+SENTENCES = ("generator", "maskings", "samples", "temperature", "hardest", "filtered", "implied")
+
+
+def refuse_conflicts(recipe: Recipe) -> None:
+    """Refuse parts that cannot be combined; all that is not refused here can be.
+
+    Raises:
+        ItmlabError: a part is missing, or goes against another; it names the field.
+    """
+    model, data, loss, tags, towers = recipe.model, recipe.data, recipe.loss, recipe.tags, recipe.towers
+    apart, margin = model.encodes_apart, recipe.adaptive_margin
+    for name in ("crop", "flip", "randaugment"):
+        value, is_changed = getattr(data, name), apart and model.reads != "regions"
+        check(is_changed or not value, f"data.{name}", value, "none: only pictures of dual encoders are changed")
+    check(apart or tags is not None, "tags", tags, "an object with fields, as the model is a cross-encoder")
+    check(loss is not None or not apart or towers is not None, "loss", None, "a loss, as the model encodes apart")
+    can_hash = not isinstance(loss, Module) or type(loss).__hash__ is not None
+    check(can_hash, "loss", loss, "a @dataclass(eq=False), as it is a module, which is not compared by its fields")
+    from_file = tags is not None and tags.makes_sentences and tags.generator == "file"
+    has_file = recipe.extra_negatives is not None
+    check(has_file or not from_file, "extra_negatives", None, "a path, as tags.generator is 'file'")
+    if towers is not None:
+        check(model.pretrains_towers, "towers", towers, "null, as the model has no encoders to pretrain")
+        check(data.augmentation is None, "data", data.augmentation, "no augmentation: pretraining mirrors pictures")
+        check(data.validation == 0, "data.validation", data.validation, "0, as nothing is matched yet")
+    matching = "sampler loss memory adaptive_margin synthesis encoder"
+    without_triplet = margin is not None and not margin.with_triplet
+    only_captions = "as adaptive_margin.with_triplet is false, and φ is known for captions of the data only"
+    rows = [
+        (not apart, f"{matching} towers", "as the model is a cross-encoder"),
+        (not apart and not from_file, "extra_negatives", "unless tags.generator is 'file'"),
+        (apart, "tags", "as the model is not a cross-encoder, and only these can tell which word is wrong"),
+        (towers is not None, f"{matching} extra_negatives", "as nothing is matched yet"),
+        (getattr(loss, "noise", 0) > 0, "sampler", "as the noise of the loss is a negative of every anchor"),
+        (getattr(loss, "reduce", "") == "sum", "sampler", "as loss.reduce is 'sum', which adds up all negatives"),
+        (model.compares_parts, "memory", "as the model compares parts, and a memory keeps one feature per item"),
+        (not model.compares_parts, "global_features", "as the model compares global features"),
+        (margin is not None and margin.preset == "released", "memory", "as adaptive_margin.preset is 'released'"),
+        (without_triplet, "synthesis extra_negatives global_features", only_captions),
+    ]
+    for applies, names, why in rows:
+        for name in names.split() if applies else ():
+            value = getattr(recipe, name)
+            check(value is None or value is False, name, value, f"{'false' if value is True else 'null'}, {why}")
+
+
+def without_effect(recipe: Recipe) -> dict[str, str]:
+    """Return the fields that have no effect in a recipe, and why."""
+    data, tags, margin = recipe.data, recipe.tags, recipe.adaptive_margin
+    warms_up = tags is None and recipe.towers is None
+    only_adaptive = margin is not None and not margin.with_triplet
+    sees_regions = recipe.model.reads == "regions"
+    keeps_rate = bool(recipe.optimiser.milestones) and recipe.optimiser.schedule != "step"
+    rows = [
+        ("data.epochs", data.steps is not None, "the recipe counts steps: set data.steps, or data.steps=null as well"),
+        ("data.warm_up_epochs", data.warm_up_epochs > 0 and not warms_up, "only dual encoders have a warm-up"),
+        ("data.validate_every", data.validate_every > 1 and data.validation == 0, "data.validation is 0"),
+        ("data.regions", data.regions is not None and not sees_regions, "the model looks at pictures"),
+        ("warm_up", data.warm_up_epochs == 0 or not warms_up, "without a warm-up: set data.warm_up_epochs"),
+        ("optimiser.milestones", keeps_rate, "optimiser.schedule is not 'step'"),
+        ("sampler", only_adaptive, "adaptive_margin.with_triplet is false"),
+        ("loss", only_adaptive, "adaptive_margin.with_triplet is false"),
+    ]
+    if tags is not None:
+        rows += [
+            ("tags.margin", tags.matching != "triplet", "tags.matching is not 'triplet'"),
+            *((f"tags.{name}", True, "only the shipped run uniter_pretraining has it") for name in PRETRAINING),
+            *((f"tags.{name}", not tags.makes_sentences, "the recipe makes no sentences") for name in SENTENCES),
+        ]
+    return {field: reason for field, has_no_effect, reason in rows if has_no_effect}
+
+
+def refuse_without_effect(recipe: Recipe, names: Iterable[str]) -> None:
+    """Refuse fields that were set, as `Recipe.replace` names them, but have no effect.
+
+    >>> import itmlab
+    >>> refuse_without_effect(itmlab.recipe("uniter"), ["data__epochs"])
+    Traceback (most recent call last):
+    itmlab.errors.ItmlabError: recipe: data.epochs has no effect — the recipe counts steps: set data.steps, or ...
+    """
+    for path in (name.replace("__", ".") for name in names):
+        for idle, reason in without_effect(recipe).items():
+            if f"{path}.".startswith(f"{idle}."):
+                raise ItmlabError(f"{path} has no effect", where="recipe", remedy=reason)

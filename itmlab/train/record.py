@@ -18,7 +18,7 @@ from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
 from ..models.base import listed
 from ..storage import write_bytes
-from .checkpoint import CHECKPOINT_FILE
+from .directory import CHECKPOINT_FILE, HISTORY_FILE
 from .interruption import Interrupted
 from .recipes import Recipe
 from .state import BatchLoss, State
@@ -51,7 +51,7 @@ class RunWriter:
         self.on_record = on_record if self.is_first else None
         # of each step: loss, gradient norm and images
         self.unread: list[tuple[Tensor, Tensor, list[Tensor]]] = []
-        path = directory / "history.jsonl"
+        path = directory / HISTORY_FILE
         if self.is_first:  # a new file, so that no other name of the old one (a hard link) sees the change
             write_bytes(path, path.read_bytes()[: state.position.history_bytes] if path.exists() else b"")
         self.history = open(path if self.is_first else os.devnull, "ab")  # noqa: SIM115 (closed by `train`)
@@ -170,11 +170,8 @@ def reason_idle(results: Sequence[BatchLoss], gradient_norm: float) -> str | Non
 
 def first_step_warnings(recipe: Recipe, result: BatchLoss, batch: Batch, model: nn.Module) -> Iterator[str]:
     """Yield what is wrong with the first step of a loss: no negatives, no gradient, no weight that changes."""
-    images = batch.image_indices
-    same_image = images == images[0] if result.cosines is None else result.cosines[1]
-    from_batch = recipe.tags.mining == "batch" if recipe.tags else recipe.towers is None
-    if from_batch and same_image.all():
-        pairs = "a batch has one pair" if len(images) == 1 else "all pairs of a batch are of one image"
+    if result.cosines is not None and result.cosines[1].all():
+        pairs = "a batch has one pair" if len(batch.image_indices) == 1 else "all pairs of a batch are of one image"
         yield f"{pairs}, so that there is no negative in the batch; raise data.batch_size"
     with_gradient, changing = 0, 0
     rate = recipe.optimiser.learning_rate

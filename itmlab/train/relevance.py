@@ -14,7 +14,7 @@ from torch import Tensor
 from tqdm.auto import tqdm
 
 from ..data.captionset import CaptionSet
-from ..errors import ItmlabError, printable
+from ..errors import ItmlabError, named, printable
 from ..metrics.cider import Cider, SentenceVectors, pair_scores
 from ..metrics.spice import Spice
 from ..metrics.words import Tokenise
@@ -26,7 +26,7 @@ PairScores = Callable[[np.ndarray, np.ndarray], np.ndarray]  # of captions and i
 
 
 class CaptionRelevance:
-    """φ of pairs of a caption and an image of `data` (SAM, Eq. 7): CIDEr-D, SPICE, or what its world calls true.
+    """φ of pairs of a caption and an image of `data` (SAM, Eq. 7): CIDEr-D or SPICE.
 
     The whole φ matrix of COCO would take 250 GB. Therefore only the vectors of its captions are computed once, with the
     document frequencies of `data`. A pair is then a sparse inner product with each of the image's captions, or for
@@ -38,14 +38,11 @@ class CaptionRelevance:
         relevance: which φ.
 
     Raises:
-        ItmlabError: captions that φ cannot distinguish, or "truth" without a world.
+        ItmlabError: captions that φ cannot distinguish.
     """
 
     def __init__(
-        self,
-        data: CaptionSet,
-        tokenise: Tokenise = "whitespace",
-        relevance: Literal["cider", "spice", "truth"] = "cider",
+        self, data: CaptionSet, tokenise: Tokenise = "whitespace", relevance: Literal["cider", "spice"] = "cider"
     ):
         described = [image for image, rows in enumerate(data.captions_of_image) if len(rows)]
         references = data.captions_of(described)
@@ -53,18 +50,8 @@ class CaptionRelevance:
         order = [row for image in described for row in data.captions_of_image[image].tolist()]
         self._caption, self._image = np.full(len(data.captions), -1), np.full(len(data), -1)
         self._caption[order], self._image[described] = np.arange(len(order)), np.arange(len(described))
-        self._held = np.array([len(captions) for captions in references], dtype=np.int64)
-        self._first = self._held.cumsum() - self._held
-        try:
-            self._of, empty = getattr(self, f"_by_{relevance}")(data, references, tokenise)
-        except ItmlabError as error:
-            raise ItmlabError(f"no adaptive margin: {error}", where=data.name) from None
-        if empty:
-            raise ItmlabError(
-                "no adaptive margin: the captions of every image have the same words, so that none tells it apart",
-                where=data.name,
-                remedy="train with a recipe without adaptive_margin",
-            )
+        with named(f"{data.name}: no adaptive margin"):
+            self._of = Spice(references).pairs if relevance == "spice" else _cider_of_pairs(references, tokenise)
 
     def __call__(self, captions: Int64[Tensor, "pair"], images: Int64[Tensor, "pair"]) -> Float[Tensor, "pair"]:
         """φ of each pair of rows of `data`, on the device of `captions`; an image must have captions."""
@@ -74,26 +61,20 @@ class CaptionRelevance:
             raise ItmlabError(f"image {row} has no caption to be compared with", remedy="leave such images out")
         return torch.from_numpy(self._of(caption, image)).to(captions.device)
 
-    def _by_cider(self, _: CaptionSet, references: list[list[str]], tokenise: Tokenise) -> tuple[PairScores, bool]:
-        cider = Cider(references, tokenise=tokenise)
-        captions, images = _single(cider.captions), _single(cider.references)
-        return (
-            lambda caption, image: pair_scores(captions[caption], images, self._first[image], self._held[image]),
-            not captions.weights.nnz,
-        )
 
-    def _by_spice(self, _: CaptionSet, references: list[list[str]], __: Tokenise) -> tuple[PairScores, bool]:
-        return Spice(references).pairs, not references
-
-    def _by_truth(self, data: CaptionSet, _: list[list[str]], __: Tokenise) -> tuple[PairScores, bool]:
-        truth, rows, columns = CaptionTruth(data), np.argsort(self._caption), np.argsort(self._image)
-        rows, columns = rows[(self._caption < 0).sum() :], columns[(self._image < 0).sum() :]
-
-        def phi(caption: np.ndarray, image: np.ndarray) -> np.ndarray:
-            labels = truth(torch.from_numpy(rows[caption]), torch.from_numpy(columns[image])).diagonal().numpy()
-            return np.where(labels < 0, 0.5, labels).astype(np.float32)  # -1, undecided
-
-        return phi, False
+def _cider_of_pairs(references: list[list[str]], tokenise: Tokenise) -> PairScores:
+    """CIDEr-D of pairs, from vectors in single precision: enough for a margin, and half the memory."""
+    cider = Cider(references, tokenise=tokenise)
+    captions, images = (
+        SentenceVectors(vectors.weights.astype(np.float32), vectors.lengths)
+        for vectors in (cider.captions, cider.references)
+    )
+    if not captions.weights.nnz:
+        message = "the captions of every image have the same words, so that none tells it apart"
+        raise ItmlabError(message, remedy="train with a recipe without adaptive_margin")
+    counts = np.array([len(captions) for captions in references], dtype=np.int64)
+    first = counts.cumsum() - counts
+    return lambda caption, image: pair_scores(captions[caption], images, first[image], counts[image])
 
 
 class CaptionTruth:
@@ -151,8 +132,3 @@ def _read(path: Path) -> csr_array | None:
         return load_npz(path)
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None
-
-
-def _single(sentences: SentenceVectors) -> SentenceVectors:
-    """The same vectors in single precision, which is enough for a margin and half the memory."""
-    return SentenceVectors(sentences.weights.astype(np.float32), sentences.lengths)

@@ -1,13 +1,11 @@
 """A trained run: its recipe, its record, its model, and what one asks of them; several runs as an ensemble."""
 
 import os
-import shutil
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import cached_property
-from numbers import Real
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import torch
@@ -20,10 +18,10 @@ from ..errors import ItmlabError, printable
 from ..metrics import chance_rsum
 from ..models import load_model
 from ..session import usual_defaults
-from ..storage import inside, read_json, sync_directory, usable, write_bytes
-from .checkpoint import CHECKPOINT_FILE, read_json_lines, shipped_directory, shipped_names
+from ..storage import inside, sync_directory, usable, write_bytes
+from .directory import CHECKPOINT_FILE, HISTORY_FILE, read_history, shipped_directory, shipped_names
 from .recipes import Recipe
-from .scores import CUTOFFS, Protocol, Side, evaluate, similarity
+from .scores import CUTOFFS, Side, evaluate, similarity
 from .search import Hits, Index
 
 MANY_PAIRS = 100_000  # half a minute of a small cross-encoder
@@ -46,14 +44,7 @@ class Evaluated:
 
     @usual_defaults()
     def evaluate(
-        self,
-        data: CaptionSet,
-        split: str | None = "test",
-        folds: int = 1,
-        relevance: Literal["cider", "spice"] | None = None,
-        ks: Sequence[int] = CUTOFFS,
-        truth: bool = False,
-        protocol: Protocol = "field",
+        self, data: CaptionSet, split: str | None = "test", folds: int = 1, ks: Sequence[int] = CUTOFFS, **options: Any
     ) -> dict[str, Any]:
         """Recall at `ks` in percent as {"i2t": {k: ...}, "t2i": {k: ...}, "rsum": ...} on a split (None: all).
 
@@ -63,26 +54,13 @@ class Evaluated:
             data: the data set.
             split: the split to rank, or None for all of it.
             folds: number of consecutive blocks of images, each ranked by itself; their recalls are averaged.
-            relevance: adds "semantic", the table of `metrics.semantic_retrieval`: R, SR, NCS and their sums.
-            ks: cut-offs of the recalls; a split must have as many images and captions.
-            truth: adds "truth", the table of `metrics.truth_retrieval`: mAP@R and R-Precision against everything that
-                is true, and recall beside an oracle's; for data with a world.
-            protocol: "field" or "corrected" (captions of other images that read the same are right too).
+            options: `relevance`, `truth` and `protocol` of `itmlab.train.evaluate`.
         """
         part = data if split is None else data.split(split)
-        scores = evaluate(self, part, folds=folds, ks=ks, relevance=relevance, truth=truth, protocol=protocol)
+        scores = evaluate(self, part, folds=folds, ks=ks, **options)
         if folds == 1 and scores["rsum"] <= chance_rsum(part.positives, ks):
             warnings.warn(f"RSum {scores['rsum']:.1f} is what a random order reaches", stacklevel=2)
         return scores
-
-
-# What the records of a history must have, by kind; numbers unless another type is named.
-FIELDS: dict[str, dict[str, type]] = {
-    "step": {"epoch": Real, "step": Real, "loss": Real, "learning_rate": Real, "gradient_norm": Real},
-    "epoch": {"epoch": Real, "step": Real, "loss": Real},
-    "warning": {"epoch": Real, "step": Real, "message": str},
-}
-VALIDATED: dict[str, type] = {"rsum": Real, "i2t": dict, "t2i": dict}  # of an epoch, all or none of them
 
 
 class Run(Evaluated):
@@ -117,34 +95,9 @@ class Run(Evaluated):
         return Recipe.load(self.directory / "recipe.json")
 
     @property
-    def drawn(self) -> dict[str, str]:
-        """The options of `scenes` by which its data were drawn, where these were not the default."""
-        path = self.directory / "data.json"
-        about = read_json(path) if path.is_file() else {}
-        return {name: about[name] for name in ("regions",) if name in about}
-
-    @property
     def history(self) -> list[dict[str, Any]]:
-        """All records: of every tenth step (`kind` "step"), of every epoch ("epoch"), and warnings ("warning").
-
-        Raises:
-            ItmlabError: a line that is not such a record, with its number.
-        """
-        path = self.directory / "history.jsonl"
-        records = read_json_lines(path)
-        for number, record in enumerate(records, 1):
-            kind = record.get("kind")
-            wanted = FIELDS.get(kind) if isinstance(kind, str) else None
-            if wanted is None:
-                fault = 'kind is not "step", "epoch" or "warning"'
-            else:
-                validated = VALIDATED if kind == "epoch" and VALIDATED.keys() & record.keys() else {}
-                wrong = [name for name, hint in (wanted | validated).items() if not isinstance(record.get(name), hint)]
-                fault = f"a record of kind {kind!r} without a valid {wrong[0]}" if wrong else None
-            if fault:
-                remedy = "evaluate and search work without history.jsonl: delete it"
-                raise ItmlabError(fault, where=f"{path}:{number}", remedy=remedy)
-        return records
+        """All records: of every tenth step (`kind` "step"), of every epoch ("epoch"), and warnings ("warning")."""
+        return read_history(self.directory)
 
     @property
     def epochs(self) -> list[dict[str, Any]]:
@@ -177,17 +130,8 @@ class Run(Evaluated):
         model = load_model(self.directory, self.recipe.encoder)
         return model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
 
-    def require_regions(self, data: CaptionSet) -> None:
-        """An ItmlabError that says how to load regions, where the model looks at those and `data` have none."""
-        if data.regions is not None or self.model.takes_pictures:
-            return
-        scenes = f'load("scenes", regions="{self.recipe.data.regions or "detector"}")'
-        remedy = f"{scenes} has them" if data.name == "scenes" else f'load("regions", root) has them, or {scenes}'
-        raise ItmlabError("this model looks at regions and the data have none", where=data.name, remedy=remedy)
-
     def similarity(self, data: CaptionSet) -> Float[Tensor, "image caption"]:
         """The similarity of every image and caption; a model that reads every pair shows its progress."""
-        self.require_regions(data)
         return similarity(self.model, data, progress=len(data) * len(data.captions) > MANY_PAIRS)
 
     @usual_defaults()
@@ -202,13 +146,16 @@ class Run(Evaluated):
             data: what is searched.
             of: "images" or "captions", for pictures like a picture or captions like a caption.
         """
-        if of in (None, "images") and isinstance(query, str):  # the error for a picture is another
-            self.require_regions(data)
         index = self._indices.pop(data.fingerprint, None) or Index(self.model, data)
         self._indices[data.fingerprint] = index
         while len(self._indices) > MOST_INDICES:
             self._indices.pop(next(iter(self._indices)))  # the one that was not used for longest
         return index.search(query, k, of)
+
+    def release(self) -> None:
+        """Drop the model and the features from memory; they are read again when they are needed."""
+        vars(self).pop("model", None)
+        self._indices.clear()
 
     @usual_defaults()
     def export(self, directory: str | Path, dtype: Literal["float16", "float32"] = "float16") -> "Run":
@@ -229,42 +176,22 @@ class Run(Evaluated):
                 remedy = "name another directory, or delete this one"
                 raise ItmlabError("exists already and is not an empty directory", where=str(directory), remedy=remedy)
             directory.parent.mkdir(parents=True, exist_ok=True)
-            temporary = directory.with_name(f".{directory.name}.{os.getpid()}.tmp")
-            shutil.rmtree(temporary, ignore_errors=True)
-            try:
-                temporary.mkdir()
-                for name in ("recipe.json", "data.json", "history.jsonl"):
+            with TemporaryDirectory(prefix=f".{directory.name}.", dir=directory.parent) as temporary:
+                (written := Path(temporary, "run")).mkdir()
+                for name in ("recipe.json", "data.json", HISTORY_FILE):
                     source = inside(self.directory, name)
                     if source.is_file():
-                        write_bytes(temporary / name, source.read_bytes())
-                self.model.save(temporary, dtype=dtype)
-                os.replace(temporary, directory)
-            finally:
-                shutil.rmtree(temporary, ignore_errors=True)
+                        write_bytes(written / name, source.read_bytes())
+                self.model.save(written, dtype=dtype)
+                os.replace(written, directory)
             sync_directory(directory.parent)
         return Run(directory)
 
 
-@contextmanager
-def borrowed(runs: Sequence[Run]) -> Iterator[None]:
-    """Use the models of some runs; those that were not in memory before are dropped afterwards."""
-    before = [dict(vars(run)) for run in runs]
-    try:
-        yield
-    finally:
-        for run, attributes in zip(runs, before, strict=True):
-            if "model" not in attributes:
-                vars(run).pop("model", None)
-                run._indices.clear()  # their models are the same object
-
-
 def pretrained(name: str) -> Run:
     """A run that ships with the package; an unknown name is an ItmlabError that lists those there."""
-    names = shipped_names()
-    if name not in names:
-        remedy = (
-            f"name the folder of a run, or {', '.join(names)}" if names else "this installation has none: train one"
-        )
+    if name not in (names := shipped_names()):
+        remedy = f"name the folder of a run, or one of: {', '.join(names) or 'none in this installation'}"
         raise ItmlabError(f"no folder of a run and no pretrained run {name!r}", remedy=remedy)
     return Run(shipped_directory(name))
 
@@ -280,16 +207,8 @@ class Ensemble(Evaluated):
         self.members = list(runs)
         if not self.members:
             raise ItmlabError("an ensemble needs at least one run")
-
-    @property
-    def recipe(self) -> Recipe:
-        """The first run's, by whose seed the ensemble is paired with others."""
-        return self.members[0].recipe
-
-    @property
-    def directory(self) -> Path:
-        """The first run's, for messages."""
-        return self.members[0].directory
+        # the first run's: the seed by which the ensemble is paired with others, and the name in messages
+        self.recipe, self.directory = self.members[0].recipe, self.members[0].directory
 
     @usual_defaults()
     def similarity(self, data: CaptionSet) -> Float[Tensor, "image caption"]:

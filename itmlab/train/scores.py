@@ -22,14 +22,13 @@ from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
 from ..fields import did_you_mean
 from ..metrics.by_image import CUTOFFS
-from ..metrics.ranking import Pairs, blocks, check_k, require_positives
+from ..metrics.ranking import blocks, check_k, require_positives
 from ..models import Encoded, Model, joined
 from ..models.encoded import evaluating
 from ..models.pairs import chunks, looked_at, on_device
 from ..session import usual_defaults
 from ..storage import refuse_foreign, write_bytes
 
-IMAGES_AT_A_TIME = 50  # scored with all captions before anything may interrupt
 RELEVANCES = ("cider", "spice")
 Kind = Literal["cider", "spice"]
 Protocol = Literal["field", "corrected"]
@@ -68,15 +67,10 @@ def evaluate(
         between: called after every few images or captions of a model; it may raise to stop.
 
     Raises:
-        ItmlabError: before scoring, as `check_pools`; or more pairs than a matrix can hold, where the model or the
-            measures need one. Models with one feature per image and caption are otherwise ranked in blocks.
+        ItmlabError: before scoring, as `check_pools`, or more pairs than fit into memory.
     """
     check_pools(data, ks, folds=folds, relevance=relevance, truth=truth)
     positives = metrics.positives_by(protocol, data, folds)
-    model = run if isinstance(run, nn.Module) else getattr(run, "model", None)
-    is_recall_alone = relevance is None and not truth and folds == 1
-    if is_recall_alone and model is not None and has_one_feature(model) and not fits(data, BYTES_A_PAIR):
-        return _ranked_in_blocks(model, data, positives, ks, between)
     require_memory(data, BYTES_A_PAIR * (1 + (relevance is not None) + truth))
     scores = similarity(run, data, between=between) if isinstance(run, nn.Module) else run.similarity(data)
     table = metrics.retrieval(scores, positives, ks=ks, folds=folds)
@@ -87,21 +81,6 @@ def evaluate(
         semantic = metrics.semantic_retrieval(scores, gains, positives, ks=ks, relevant=max(ks), folds=folds)
         table["semantic"] = {"relevance": relevance, **semantic}
     return table
-
-
-def _ranked_in_blocks(
-    model: Model, data: CaptionSet, positives: Pairs, ks: Sequence[int], between: Between
-) -> dict[str, Any]:
-    """Recall of a model with one feature per image and caption, without the matrix of all scores."""
-    with evaluating(model):
-        images = side_of(model, looked_at(model, data), "images", between)
-        captions = side_of(model, data.captions, "captions", between)
-
-        def score(rows: slice, columns: slice) -> Float[Tensor, "image caption"]:
-            between()
-            return compared(model, images[rows], captions[columns])
-
-        return metrics.retrieval_in_blocks(score, positives, (len(data), len(data.captions)), ks=ks)
 
 
 def check_pools(
@@ -138,34 +117,24 @@ def check_pools(
 BYTES_A_PAIR = 6  # of recall: a score (4), a positive (1), and what ranking needs; as much again for other measures
 
 
-def fits(data: CaptionSet, bytes_a_pair: int) -> bool:
-    """Whether a matrix of all pairs fits into memory."""
-    return len(data) * len(data.captions) * bytes_a_pair <= free_memory()
-
-
 def require_memory(data: CaptionSet, bytes_a_pair: int) -> None:
     """Refuse a data set with more pairs than fit into memory."""
-    if not fits(data, bytes_a_pair):
-        needed = len(data) * len(data.captions) * bytes_a_pair / 1e9
+    needed, free = len(data) * len(data.captions) * bytes_a_pair, free_memory()
+    if needed > free:
         pairs = f"{len(data):,} images × {len(data.captions):,} captions"
-        message = f"the scores of {pairs} need {needed:,.1f} GB of memory, and {free_memory() / 1e9:,.1f} GB are free"
+        message = f"the scores of {pairs} need {needed / 1e9:,.1f} GB of memory, and {free / 1e9:,.1f} GB are free"
         raise ItmlabError(message, where=data.name, remedy="score fewer images at once: data.select(range(5000))")
 
 
 def free_memory() -> int:
-    """The bytes that this process may still use: of the machine, of its container, and of its own limit."""
-    free = [psutil.virtual_memory().available]
+    """The bytes that this process may still use: of the machine, and of its container."""
+    free = psutil.virtual_memory().available
     try:
         home = Path("/sys/fs/cgroup")
         used = re.search(r"^anon (\d+)$", (home / "memory.stat").read_text(), re.MULTILINE)
-        free.append(int((home / "memory.max").read_text()) - int(used[1]))
+        return max(min(free, int((home / "memory.max").read_text()) - int(used[1])), 0)
     except (OSError, ValueError, TypeError):  # no container, or one without a limit
-        pass
-    if hasattr(psutil, "RLIMIT_AS"):
-        process = psutil.Process()
-        limit = process.rlimit(psutil.RLIMIT_AS)[0]
-        free += [] if limit == psutil.RLIM_INFINITY else [limit - process.memory_info().vms]
-    return max(min(free), 0)
+        return free
 
 
 # Similarities of each kind of model.
@@ -192,21 +161,11 @@ def similarity(
         images, captions = looked_at(model, data), side_of(model, data.captions, "captions", between)
         if has_one_feature(model):
             return model.similarity(side_of(model, images, "images", between), captions)
-        parts = prepared_images(model, images)
-        if model.encodes_apart:
-            features = side_of(model, images, "images", between)
-            parts = (features.take(rows) for rows in torch.arange(len(data)).split(IMAGES_AT_A_TIME))
         scores = []
-        for part in paused(parts, between):
-            scores.append(compared(model, part, captions))
-            bar.update(len(scores[-1]))
+        for part in paused(chunks(images, 64 if model.encodes_apart else 8), between):
+            scores.append(compared(model, side_of(model, part, "images"), captions))
+            bar.update(len(part))
     return torch.cat(scores)
-
-
-def prepared_images(model: Model, images: Sequence[Any]) -> Iterator[Any]:
-    """What `similarity` of a model that reads both sides together takes, a few images at a time."""
-    for part in chunks(images, 8):
-        yield on_device(model, model.prepare_images(part))
 
 
 def has_one_feature(model: Model) -> bool:
@@ -227,7 +186,9 @@ def side_of(model: Model, items: Sequence[Any], of: Side, between: Between = not
     if model.encodes_apart:
         parts = _encodings(model, items, of, between)
         return _pooled(parts) if has_one_feature(model) else joined(list(parts))
-    return list(paused(prepared_images(model, items), between)) if of == "images" else model.prepare_captions(items)
+    if of == "captions":
+        return model.prepare_captions(items)
+    return [on_device(model, model.prepare_images(part)) for part in paused(chunks(items, 8), between)]
 
 
 def _encodings(model: nn.Module, items: Sequence[Any], of: Side, between: Between) -> Iterator[Encoded]:

@@ -158,10 +158,6 @@ class TagsSettings(Settings, at="tags"):
         margin: α of Eq. 4.
         candidates: random negatives scored per anchor.
         top_k: the hardest of them, which are trained on.
-        matching_begins: the share of all steps before matching begins.
-        alignment: weight of InfoNCE in the batch between pictures and captions that are encoded separately. A network
-            from scratch learns nothing from matching alone; the paper starts from pretrained weights.
-        alignment_temperature: of that InfoNCE.
         masking: "phrase" or "word".
         probability: with which a phrase or word is masked.
         trained_maskings: maskings per caption in the masked language loss (the paper: all K).
@@ -178,8 +174,8 @@ class TagsSettings(Settings, at="tags"):
         word_means: the losses of words are means over all "tokens" of the batch, or over "captions" of the mean over
             each caption's tokens, as in the released code, which counts [CLS] and [SEP] in the discrimination.
         filtered: whether false negatives are dropped (Sec. 2.1.2).
-        mining: "set" draws candidates from all pictures; "batch" draws them from the batch by their aligned similarity
-            (Li et al., 2021, ALBEF), so that no further image is embedded.
+        matching_begins: like `alignment`, `alignment_temperature` and `mining` a number of the shipped run
+            `uniter_pretraining`, which an earlier version trained (METHODS 5). This version does not train with them.
     """
 
     weights: LossWeights = field(default=LossWeights())
@@ -208,13 +204,14 @@ class TagsSettings(Settings, at="tags"):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        aligned = self.mining == "set" or self.alignment > 0
-        check(aligned, "tags.mining", self.mining, "'set', as tags.alignment is 0")
         check(bool(self.weights.wanted), "tags.weights", self.weights.named(), "one of them above 0")
-        before = not self.matching_begins or self.alignment or self.weights.masked_language
-        check(bool(before), "tags.matching_begins", self.matching_begins, "0, as nothing else is learnt before")
         words = self.replaced_weight + self.kept_weight
         check(words > 0, "tags.kept_weight", self.kept_weight, "more than 0, as tags.replaced_weight is 0")
+
+    @property
+    def pretrains(self) -> bool:
+        """Whether these are the settings of UNITER's pretraining, which only loading a run still knows."""
+        return bool(self.alignment or self.matching_begins or self.mining == "batch")
 
     @property
     def makes_sentences(self) -> bool:

@@ -15,8 +15,7 @@ from ..data.batches import Batch
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
 from ..storage import atomic_file
-from .checkpoint import REMEDY, load_checkpoint
-from .directory import first_model
+from .directory import REMEDY, first_model, load_checkpoint
 from .recipes import Recipe
 from .settings import OptimiserSettings
 

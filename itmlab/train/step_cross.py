@@ -19,23 +19,23 @@ from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
 from .. import losses
 from ..data.batches import Batch
+from ..errors import ItmlabError
 from ..models import CrossEncoder, EmbeddedRegions
 from ..models.cross_encoder import PAIR_BATCH_SIZE, Tokens, pair_logits
 from ..models.encoded import evaluating
-from ..models.oscar import captions_apart, images_apart
 from ..models.pairs import ImageInputs, all_captions, pieces_read
-from ..samplers.retrieved import hardest_negatives, mined_negatives
+from ..samplers.retrieved import mined_negatives
 from ..synthesis import FilteredTopM, Negative
 from ..synthesis.files import read_negatives
 from ..synthesis.negative import OneByOne, Readable, own_generators
-from ..synthesis.tags import Tags, cross_encoder_score, graphs_of, implied_in, vse_c
+from ..synthesis.rules import vse_c
+from ..synthesis.tags import Tags, cross_encoder_score, graphs_of, implied_in
 from ..text import PhraseMasking, WordMasking
 from ..text.alignment import MaskedPieces, align, mask_pieces
 from .state import BatchLoss, Task, all_gather, rank_slice, whole_mean
@@ -88,6 +88,9 @@ class CrossEncoderTask(Task):
         super().__init__(*arguments)
         recipe, model, data = self.recipe, self.model, self.data
         self.settings = settings = recipe.tags
+        if settings.pretrains:
+            remedy = 'begin with the shipped run: start="uniter_pretraining"'
+            raise ItmlabError("UNITER's pretraining is not part of this version", where=recipe.name, remedy=remedy)
         self.tokens, self.inputs = all_captions(model, data), ImageInputs(model, data)
         needs_graphs = settings.makes_sentences or settings.weights.masked_language
         self.graphs = graphs_of(data) if needs_graphs else ()
@@ -100,8 +103,8 @@ class CrossEncoderTask(Task):
 
     def __call__(self, batch: Batch, epoch: int) -> BatchLoss:
         """Compute the loss of a batch (Eq. 10), its terms, and histograms of difficulty."""
-        weights = self.weights()
-        wanted, in_batch = weights.wanted, self.settings.mining == "batch"
+        weights = self.settings.weights
+        wanted = weights.wanted
         part = rank_slice(len(batch.caption_indices), self.accelerator)
         # one number a step from the run's generator: however much a step draws, the next begins at the same place
         draws = torch.Generator().manual_seed(int(torch.randint(2**62, (1,), generator=self.generator)))
@@ -111,32 +114,20 @@ class CrossEncoderTask(Task):
                 sentences = self.sentences(batch.caption_indices, generator=draws, part=part)
             if "masked_language" in wanted:
                 masked = self.masked_captions(batch.caption_indices, draws, part)
-            if "retrieved" in wanted and not in_batch:
+            if "retrieved" in wanted:
                 negatives = self.mine(batch, draws, part)
 
-            step = self.embedded(batch, negatives, part, draws.initial_seed())
+            step = self.embedded(batch, negatives, part)
             if masked is not None:
                 self.masked_language(step, masked)
-            if self.settings.alignment:
-                cosines = self.alignment(step, batch)
-            if "retrieved" in wanted:
-                self.retrieved(step, self.near_negatives(cosines, batch, draws, part) if in_batch else negatives)
+            if negatives is not None:
+                self.retrieved(step, negatives)
             if sentences is not None:
                 self.synthetic(step, sentences)
 
         terms = {name: step.terms[name] for name in wanted}
-        loss = losses.weighted_sum(terms, weights) if wanted else 0.0
-        if self.settings.alignment:
-            terms["alignment"] = step.terms["alignment"]
-            loss = loss + self.settings.alignment * terms["alignment"]
+        loss = losses.weighted_sum(terms, weights)
         return BatchLoss(loss, {name: term.item() for name, term in terms.items()}, step.counts)
-
-    def weights(self) -> losses.LossWeights:
-        """Return λ of this step: before matching begins only L_MLM."""
-        weights = self.settings.weights
-        if self.step / self.total_steps >= self.settings.matching_begins:
-            return weights
-        return losses.LossWeights(0.0, weights.masked_language, 0.0, 0.0, 0.0)
 
     # What is trained on.
 
@@ -151,8 +142,7 @@ class CrossEncoderTask(Task):
             for phrases in self.masking.draw(graph, times, generator=draws, length=length)
         ]
         rows = torch.arange(len(captions)).repeat_interleave(times).tolist()
-        options = {"captions": rows, "replacement": "bert", "generator": draws}
-        masked = mask_pieces(self.model.tokenizer, pieces, hidden, **options)
+        masked = mask_pieces(self.model.tokenizer, pieces, hidden, captions=rows, generator=draws)
         rows_of_part = slice(part.start * times, part.stop * times)
         return replace(masked, **{item.name: getattr(masked, item.name)[rows_of_part] for item in fields(masked)})
 
@@ -168,16 +158,6 @@ class CrossEncoderTask(Task):
         with evaluating(self.model):
             return Retrieved(*(mined_negatives(score, positives, **options) for score, positives in sides))
 
-    def near_negatives(
-        self, cosines: Float[Tensor, "pair pair"], batch: Batch, draws: torch.Generator, part: slice
-    ) -> Retrieved:
-        """In line 14's place, negatives of the batch that the two sides read apart nearly take for a match."""
-        near = cosines.detach().float().cpu() / self.settings.alignment_temperature
-        positives = self.data.matches(batch.image_indices, batch.caption_indices)
-        drawn = negatives_in_batch(near, positives, self.settings.top_k, generator=draws)
-        sides = zip((batch.caption_indices, batch.image_indices), drawn, strict=True)
-        return Retrieved(*(numbers[columns].where(columns >= 0, -1)[part] for numbers, columns in sides))
-
     def logits(self, captions: Rows, images: Rows) -> Float[Tensor, "pair"]:
         """Matching logits of captions and images by number, each image embedded once."""
         different, rows = images.unique(return_inverse=True)
@@ -185,21 +165,12 @@ class CrossEncoderTask(Task):
         device = regions.values.device
         return pair_logits(self.model, self.tokens, captions.to(device), regions, rows.to(device)).cpu()
 
-    def embedded(self, batch: Batch, negatives: Retrieved | None, part: slice, seed: int) -> Step:
-        """The images of the step, with gradient, each embedded once and changed where the recipe augments."""
-        images, inputs = batch.image_indices[part], self.inputs
-        if negatives is not None:
-            others = negatives.images.clamp(min=0).flatten()
-        else:
-            others = batch.image_indices if self.settings.mining == "batch" else images
-        if (augmentation := self.recipe.data.augmentation) is not None:
-
-            def change(image: int) -> Callable[..., Any]:
-                return partial(augmentation, generator=np.random.default_rng([seed, 1 + image]))
-
-            inputs = partial(inputs, change=change)
+    def embedded(self, batch: Batch, negatives: Retrieved | None, part: slice) -> Step:
+        """The images of the step, with gradient, each embedded once."""
+        images = batch.image_indices[part]
+        others = images if negatives is None else negatives.images.clamp(min=0).flatten()
         numbers = torch.cat([images, others]).unique()
-        regions = embed(self.model, inputs, numbers)
+        regions = embed(self.model, self.inputs, numbers)
         device = regions.values.device
         rows = torch.searchsorted(numbers, images).to(device)
         return Step(batch.caption_indices[part].to(device), rows, numbers, regions)
@@ -215,23 +186,6 @@ class CrossEncoderTask(Task):
         groups = self.groups(torch.arange(len(step.images), device=device).repeat_interleave(times))
         value = losses.masked_language(output.mlm.float(), labels, groups=groups)
         step.terms["masked_language"] = self.batch_mean(value, losses.label_weight(labels, groups=groups))
-
-    def alignment(self, step: Step, batch: Batch) -> Float[Tensor, "pair pair"]:
-        """InfoNCE in the batch of images and captions read apart; the cosines of the whole batch.
-
-        The paper has no such term, because it begins from pretrained weights.
-        """
-        model, captions = self.model, self.tokens.take(step.captions)
-        words = model.word_mask(*captions)
-        tokens = {"input_ids": captions.ids, "attention_mask": captions.mask, "word_mask": words}
-        images = images_apart(model, step.regions.take(step.images)).pooled
-        texts = captions_apart(model, tokens)
-        cosines = self.gathered(images) @ self.gathered(texts.pooled).T
-        positives = self.data.matches(batch.image_indices, batch.caption_indices).to(cosines.device)
-        info_nce = losses.InfoNCE(self.settings.alignment_temperature)
-        sides = (cosines, positives), (cosines.T, positives.T)
-        step.terms["alignment"] = sum(info_nce(scores, matches, scores.diagonal()) for scores, matches in sides)
-        return cosines
 
     def retrieved(self, step: Step, negatives: Retrieved) -> None:
         """Line 14: L_IRTM (Eq. 5), from one pass over the pairs and the negatives of both ways."""
@@ -335,13 +289,13 @@ class Sentences:
         self.readable = Readable(partial(pieces_read, model))
         implied = implied_in(data) if settings.implied else None
         self.choice = {"keep": settings.hardest, "filtered": settings.filtered, "implied": implied}
-        self.tags = self.file_rows = self.generate = None
+        self.tags = self.generate = None
         if settings.generator in ("dynamic", "static"):
-            drawing = {name: getattr(settings, name) for name in ("maskings", "samples", "temperature", "probability")}
-            drawing |= {"words": settings.masking == "word", "refiller": task.frozen}
+            drawing = {name: getattr(settings, name) for name in ("maskings", "samples", "temperature")}
+            drawing |= {"masking": task.masking, "refiller": task.frozen}
             self.tags = Tags(model, data, inputs=task.inputs, fresh=recipe.start is None, **drawing, **self.choice)
         elif settings.generator == "file":
-            self.file_rows = read_negatives(recipe.extra_negatives.path).of(data)
+            self.written = read_negatives(recipe.extra_negatives.path).of(data)
             self.choice["filtered"] = False
         elif settings.generator == "vse_c":
             self.generate = vse_c(data, graphs=task.graphs, filtered=settings.filtered)
@@ -360,13 +314,10 @@ class Sentences:
         if self.tags is not None:
             return self.tags(*arguments, generator=generators, numbers=rows)
 
-        def from_file(*_: Any, **__: Any) -> list[list[Negative]]:
-            return [self.file_rows[row] for row in rows]
-
         def score(sentences: list[str], of: Int64[Tensor, "sentence"]) -> Float[Tensor, "sentence"]:
             return self.score(images[of].tolist(), sentences)
 
-        generate = from_file if self.generate is None else self.generate
+        generate = self.generate or (lambda *_, **__: [self.written[row] for row in rows])
         tailored = FilteredTopM(generate, score=score, readable=self.readable, **self.choice)
         return tailored(*arguments, generator=generators)
 
@@ -375,29 +326,6 @@ def embed(model: CrossEncoder, inputs: Callable[[Sequence[int]], dict[str, Tenso
     """Embed these images, a part of them at a time."""
     parts = images.split(IMAGES_AT_A_TIME)
     return EmbeddedRegions.joined([model.embed_regions(**inputs(part.tolist())) for part in parts])
-
-
-def negatives_in_batch(
-    near: Float[Tensor, "image caption"],
-    positives: Bool[Tensor, "image caption"],
-    top_k: int,
-    *,
-    generator: torch.Generator,
-) -> Retrieved:
-    """Per image captions, per caption images, drawn from a batch of pairs, as columns of `near`; -1 where fewer exist.
-
-    `top_k` different ones that are not positives, each with a probability in proportion to exp(`near`).
-
-    References:
-        Li et al. (2021), ALBEF, Sec. 3.2, which draws one.
-    """
-    return Retrieved(
-        *(
-            # the largest of logits with Gumbel noise are such a draw without replacement
-            hardest_negatives(way - (-torch.rand(way.shape, generator=generator).log()).log(), allowed, top_k)
-            for way, allowed in ((near, ~positives), (near.T, ~positives.T))
-        )
-    )
 
 
 def word_tokens(

@@ -2,16 +2,12 @@
 
 import os
 import pickle
-import signal
 import sys
 import threading
-import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
-from functools import cache
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from types import FrameType
 
 import psutil
 import torch
@@ -25,10 +21,10 @@ from ..errors import ItmlabError
 from ..fields import check
 from ..models import Model
 from ..storage import cores
+from .directory import LOCK_FILE
 from .interruption import Interrupted
 from .loop import train
 from .recipes import Recipe
-from .session import world_size
 
 STILL_SECONDS = 60.0  # a worker that has not computed for so long is reported
 BUSY_SHARE = 0.005  # of a core: less than this is not computing
@@ -45,14 +41,14 @@ def train_all(runs: Mapping[Path, Recipe], data: CaptionSet, jobs: int | None, p
         Interrupted: after Ctrl-C, SIGTERM or a hang-up; no worker process is left.
     """
     check(jobs is None or jobs >= 1, "jobs", jobs, "1 or more, or None for as many as there are cores")
-    one_by_one = torch.cuda.is_available() or world_size() > 1
+    one_by_one = torch.cuda.is_available() or os.environ.get("WORLD_SIZE", "1") != "1"
     jobs = jobs or (1 if one_by_one else cores())
     if jobs == 1:
         for directory, recipe in runs.items():
             train(recipe, data, directory, progress=progress)
         return
     threads, work = max(1, cores() // jobs), delayed(_train_in_worker)
-    tasks = [work(recipe, data, path, threads, custom_classes(recipe), os.getpid()) for path, recipe in runs.items()]
+    tasks = [work(recipe, data, path, threads, custom_classes(recipe)) for path, recipe in runs.items()]
     workers = max(2, min(jobs, len(runs)))  # joblib would use this process as the only worker
     try:
         with (
@@ -81,55 +77,35 @@ def custom_classes(recipe: Recipe) -> dict[tuple[str, str], type]:
     return {(module, name): getattr(sys.modules[module], name) for module, name in places}
 
 
-def _train_in_worker(
-    recipe: Recipe, data: CaptionSet, directory: Path, threads: int, classes: dict, parent: int
-) -> str | None:
+def _train_in_worker(recipe: Recipe, data: CaptionSet, directory: Path, threads: int, classes: dict) -> str | None:
     """Train one run in a worker process and return the message of an error."""
-    _stop_without(parent)
     for (module, name), cls in classes.items():  # every time, as a notebook cell may have defined the class again
         setattr(sys.modules[module], name, cls)
     torch.set_num_threads(threads)
     try:
         train(recipe, data, directory, progress=False)
     except (ItmlabError, Interrupted) as error:
-        if os.getppid() != parent:
-            os._exit(1)  # no process takes the result, and the worker would wait for its next task
         return str(error)
-
-
-@cache
-def _stop_without(parent: int) -> None:
-    """Let this worker process end when its parent has died: it finishes the step and saves, or is ended after that."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
-        os.kill(os.getpid(), signal.SIGTERM)
-        time.sleep(30)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 @contextmanager
 def still_workers_reported(directories: Sequence[Path]) -> Iterator[None]:
     """Warn during the block of every run that is being trained by a process that has stopped computing."""
-    ended, period = threading.Event(), STILL_SECONDS / 10
+    ended, locks = threading.Event(), [directory / LOCK_FILE for directory in directories]
 
     def watch() -> None:
-        still: dict[tuple[Path, int], int] = {}  # for how many periods, by directory and process
-        used: dict[int, float] = {}
-        while not ended.wait(period):
-            for directory in directories:
-                if (trainer := _trainer_of(directory)) is None:
-                    continue
-                number, seconds = trainer
-                is_still = seconds - used.get(number, 0.0) < BUSY_SHARE * period
-                used[number] = seconds
-                still[directory, number] = still.get((directory, number), 0) + 1 if is_still else 0
-                if still[directory, number] == 10:  # once, until it goes on
-                    message = f"{directory}: process {number} has not computed for {STILL_SECONDS:.0f} seconds"
+        before: dict[tuple[Path, int], float] = {}  # seconds of computing, by the lock and the process that holds it
+        while not ended.wait(STILL_SECONDS):
+            after: dict[tuple[Path, int], float] = {}
+            for lock in locks:
+                with suppress(OSError, ValueError, psutil.Error):  # nothing trains there
+                    number = int(lock.read_text())
+                    after[lock, number] = sum(psutil.Process(number).cpu_times()[:2])
+            for (lock, number), seconds in after.items():
+                if seconds - before.get((lock, number), 0.0) < BUSY_SHARE * STILL_SECONDS:
+                    message = f"{lock.parent}: process {number} has not computed for {STILL_SECONDS:g} seconds"
                     warnings.warn(f"{message}; to stop, press Ctrl-C; the same call resumes", stacklevel=1)
+            before = after
 
     thread = threading.Thread(target=watch, daemon=True)
     thread.start()
@@ -138,41 +114,3 @@ def still_workers_reported(directories: Sequence[Path]) -> Iterator[None]:
     finally:
         ended.set()
         thread.join()
-
-
-def _trainer_of(directory: Path) -> tuple[int, float] | None:
-    """The number of the process that holds the lock of a run directory, and how many seconds it has computed."""
-    try:
-        number = int((directory / "lock").read_text().split()[0])
-        return number, sum(psutil.Process(number).cpu_times()[:2])
-    except (OSError, ValueError, IndexError, psutil.Error):
-        return None
-
-
-@contextmanager
-def stopped_in_words(where: Callable[[], str]) -> Iterator[None]:
-    """Let Ctrl-C, SIGTERM or a hang-up end the block with an `Interrupted` that says where it stood.
-
-    Signals that this process ignores or handles itself are left alone, and so are all outside the main thread.
-
-    Args:
-        where: returns how far the work has come.
-    """
-
-    def stop(number: int, _: FrameType | None) -> None:
-        raise Interrupted(number, signal.Signals(number).name)
-
-    is_main = threading.current_thread() is threading.main_thread()
-    names = ("SIGTERM", "SIGHUP") if is_main else ()
-    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]  # no hang-up on Windows
-    numbers = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
-    for number in numbers:
-        signal.signal(number, stop)
-    try:
-        yield
-    except KeyboardInterrupt as error:
-        number = error.exit_code - 128 if isinstance(error, Interrupted) else signal.SIGINT
-        raise Interrupted(number, f"stopped: {where()}") from None
-    finally:
-        for number in numbers:
-            signal.signal(number, signal.SIG_DFL)

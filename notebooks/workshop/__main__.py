@@ -12,7 +12,6 @@ from itmlab.cli import (
     DataRoot,
     File,
     Folds,
-    SkipFaults,
     Words,
     changes_of,
     load_data,
@@ -63,7 +62,6 @@ def reproduce(
     data: DataName = "scenes",
     root: DataRoot = None,
     option: DataOptions = None,
-    skip_faults: SkipFaults = False,
 ) -> None:
     """Print a table, figure or claim of the four papers: our numbers beside theirs, and the verdict.
 
@@ -77,7 +75,7 @@ def reproduce(
 
     if not fresh and (data != "scenes" or option):
         raise ItmlabError("no results of other data are committed", where="--data", remedy="add --fresh, which trains")
-    loaded = None if data == "scenes" else load_data(data, root, option, skip_faults)
+    loaded = None if data == "scenes" else load_data(data, root, option)
     options = pairs(option, "--option") if data == "scenes" else {}
     options |= {"data": loaded, "size": size, "seeds": seeds, "changes": changes_of(change)}
     reproduce_items(item, fresh=fresh, keep=keep, folds=folds, run_root=run_root, out=out, **options)

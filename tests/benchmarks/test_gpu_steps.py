@@ -1,56 +1,30 @@
 """A training step at base size, beside a plain loop over Hugging Face's ViT and BERT in the same run.
 
 Operator calls are counted on a CPU with narrow towers of 12 + 12 layers: their number does not depend on the width. On
-a GPU, where a step waits for launches, they decide its time. That is measured there, as are seconds per step and peak
-memory of recipes, how long the training thread computes, and how long it waits for batches.
-
-No weights are fetched: models of the published sizes begin at random, with as many word pieces as BERT has. Pictures
-have Flickr30K's size and regions the published detector's, of random numbers. `ITMLAB_GPU_ROWS` chooses recipes.
+a GPU, where a step waits for launches, they decide its time, which is measured there. No weights are fetched: models of
+the published sizes begin at random.
 """
 
 import itertools
-import os
-import shutil
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
-from PIL import Image
 from torch.nn.functional import normalize
 from torch.profiler import ProfilerActivity, profile
 
 import itmlab
 from itmlab.data.captionset import CaptionSet
-from itmlab.data.regions import RegionFeatures
 from itmlab.models import DualEncoderConfig, build_model
-from itmlab.text.tokens import train_wordpiece
 from itmlab.train.recipes import Recipe
 from itmlab.train.step_dual import DualEncoderTask
 
 FIRST_COMPILED = 60  # steps in which captions of every padded length come, and are compiled
 FIRST, STEPS = 10, 40  # steps before the clock, as memory is taken and pictures are awaited; and all
-PICTURES, SIZE, REGIONS = 600, (500, 375), 36
 BERT = {"hidden": 768, "layers": 12, "heads": 12, "intermediate": 3072}
-SMALLER = {"data__batch_size": 16, "data__accumulate": 1}  # where one such GPU does not hold the recipe's own batch
-ROWS = {
-    "fne": {},
-    "triplet": {},
-    "uniter_pretraining": {},
-    "uniter": {"data__accumulate": 1},  # its own step, of four such batches, is of a quarter of a minute
-    "tags": SMALLER,
-    "tags_dc": SMALLER,
-    "scan": {},
-    "sgraf": {},
-    "vsrn": {},
-    "vsepp": {},
-    "itcontrast": {},
-    "oscar_sgraf": {},
-}
-
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 SIDES = ("image", "text")
 NARROW = {f"{side}_{name}": value for side in SIDES for name, value in (BERT | {"hidden": 32, "heads": 2}).items()}
@@ -137,9 +111,12 @@ def test_operator_calls_of_a_step_beside_a_plain_loops(name, tmp_path, monkeypat
 @pytest.mark.gpu
 @pytest.mark.parametrize("compiled", ["off", "default", "reduce-overhead"])
 @pytest.mark.parametrize("name", MOST_CALLS)
-def test_time_of_a_step_beside_a_plain_loops(name, compiled, tmp_path, monkeypatch, capsys, data):
+def test_time_of_a_step_beside_a_plain_loops(name, compiled, tmp_path, monkeypatch, capsys):
+    data = itmlab.load("scenes", images=600)
     recipe = itmlab.recipe(name, size="base").replace(data__validation=0, optimiser__compile=compiled)
-    recipe = replace(recipe, model=without_weights(recipe.model))
+    sizes = {f"{side}_{name}": value for side in SIDES for name, value in BERT.items()}
+    fetched = dict.fromkeys(("image_pretrained", "text_pretrained", "image_settings", "text_settings"))
+    recipe = replace(recipe, model=replace(recipe.model, **fetched, **sizes, vocabulary_size=30522, maximum_tokens=512))
     step, times = plain_loop(recipe.model, data, recipe.data.batch_size, "cuda"), {}
 
     def at(name: str) -> None:
@@ -164,69 +141,3 @@ def test_time_of_a_step_beside_a_plain_loops(name, compiled, tmp_path, monkeypat
     with capsys.disabled():
         line = f"{name}, compile {compiled}: {1000 * ours:.0f} ms a step, {1000 * plain:.0f} ms of a plain loop"
         print(f"\n{line}, {ours / plain:.2f} times", flush=True)
-
-
-def drawn_data() -> CaptionSet:
-    """Captions of drawn scenes, with pictures and regions of random numbers in the published sizes."""
-    scenes, numbers = itmlab.load("scenes", images=PICTURES), np.random.default_rng(0)
-    noise = [Image.fromarray(numbers.integers(0, 256, (*SIZE[::-1], 3), dtype=np.uint8)) for _ in range(32)]
-    boxes = torch.rand(REGIONS, 7)
-    regions = [RegionFeatures(torch.rand(REGIONS, 2048), boxes, torch.ones(REGIONS), ("dog",) * REGIONS) for _ in noise]
-    return CaptionSet(
-        name="flickr30k",
-        images=[noise[index % 32] for index in range(PICTURES)],
-        image_ids=scenes.image_ids,
-        captions=scenes.captions,
-        caption_ids=scenes.caption_ids,
-        image_of_caption=scenes.image_of_caption,
-        splits={},
-        regions=[regions[index % 32] for index in range(PICTURES)],
-    )
-
-
-def without_weights(config):
-    """The configuration with the sizes of the published towers, and nothing to download."""
-    if not isinstance(config, DualEncoderConfig):
-        return config
-    sizes = {f"{side}_{name}": value for side in ("image", "text") for name, value in BERT.items()}
-    fetched = dict.fromkeys(("image_pretrained", "text_pretrained", "image_settings", "text_settings"))
-    return replace(config, **fetched, **sizes, vocabulary_size=30522, maximum_tokens=512)
-
-
-def start(config, captions, home: Path):
-    """The model at random, with all its word pieces, and the recipe's configuration as it then is."""
-    tokenizer = train_wordpiece(captions, 1000)
-    tokenizer.add_tokens([f"piece{number}" for number in range(config.vocabulary_size - len(tokenizer))])
-    model = build_model(config, tokenizer)
-    model.save(home)
-    return model.config
-
-
-@needs_gpu
-@pytest.mark.gpu
-@pytest.mark.parametrize("name", os.environ.get("ITMLAB_GPU_ROWS", ",".join(ROWS)).split(","))
-def test_a_step_at_base_size(name, tmp_path, capsys, data):
-    recipe = itmlab.recipe(name, size="base").replace(data__steps=STEPS, data__validation=0, **ROWS[name])
-    recipe = recipe.replace(data__warm_up_epochs=0)
-    config = start(without_weights(recipe.model), data.captions, tmp_path / "start")
-    recipe = replace(recipe, model=config, start=str(tmp_path / "start"))
-    torch.cuda.reset_peak_memory_stats()
-    clock = []  # of every tenth step: of the wall, and of the thread that trains
-    options = {"progress": False, "on_record": lambda line: clock.append((time.perf_counter(), time.thread_time()))}
-    itmlab.train(recipe, data, tmp_path / "run", checkpoint_every=STEPS + 1, **options)
-    ends = clock[FIRST // 10 - 1], clock[STEPS // 10 - 1]
-    taken, computed = ((last - first) / (STEPS - FIRST) for first, last in zip(*ends, strict=True))
-    peak = torch.cuda.max_memory_allocated() / 1e9
-    shutil.rmtree(tmp_path)
-    with capsys.disabled():
-        pairs = recipe.data.batch_size * recipe.data.accumulate
-        print(
-            f"\n{name}, {pairs} pairs a step: {1000 * taken:.0f} ms "
-            f"({1000 * computed:.0f} of its own thread); {peak:.2f} GB",
-            flush=True,
-        )
-
-
-@pytest.fixture(scope="module")
-def data():
-    return drawn_data()

@@ -9,7 +9,7 @@ from transformers import BertConfig, BertForMaskedLM
 
 from itmlab.scenes import load
 from itmlab.synthesis import SynHNC
-from itmlab.synthesis.refill import MaskedRefill
+from itmlab.synthesis.tags import MaskedRefill
 from itmlab.text import PhraseMasking
 from itmlab.text.alignment import align, mask_pieces
 from itmlab.text.tokens import train_wordpiece

@@ -1,6 +1,6 @@
-"""JupyterLab on loopback and Debian's Chromium in front of it, both without a screen."""
+"""JupyterLab on loopback and Debian's Chromium in front of it, both without a screen and shared by all tests here."""
 
-import json
+import os
 import secrets
 import shutil
 import socket
@@ -25,9 +25,7 @@ ARGUMENTS = [
     "--disable-sync",
     "--no-first-run",
 ]
-
-# What a page says of itself: a question that stands over it, the line at its foot, outputs that are no figures.
-STATE = ".jp-Dialog-content, #jp-bottom-panel, .jp-NotebookTrustedStatus, .jp-OutputArea-output:not(:has(svg))"
+PATIENCE = 180_000  # milliseconds, also to open a page: on a busy machine 30 s are few
 
 
 @dataclass(frozen=True)
@@ -42,9 +40,9 @@ class Lab:
         return f"http://127.0.0.1:{self.port}/lab/tree/{notebook}?token={self.token}&reset"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """JupyterLab as `itmlab lab` starts it, with settings, kernels and figures of its own, ended afterwards."""
+    """JupyterLab as `python -m workshop lab` starts it, with settings and kernels of its own, ended afterwards."""
     home = tmp_path_factory.mktemp("lab")
     folder = home / "notebooks"
     folder.mkdir()
@@ -59,7 +57,6 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"),
         "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces"),
         "ITMLAB_FIGURES": str(home / "figures"),
-        "ITMLAB_PROFILE": "quick",
     }
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ServerApp.ip=127.0.0.1"]
     command += [f"--ServerApp.port={port}", "--ServerApp.port_retries=0", f"--ServerApp.root_dir={folder}"]
@@ -91,45 +88,28 @@ def _wait_until_it_answers(server: subprocess.Popen, lab: Lab, log: Path) -> Non
     pytest.fail(f"JupyterLab did not start:\n{log.read_text()[-2000:]}")
 
 
-@pytest.fixture(autouse=True)
-def kernels_end(request: pytest.FixtureRequest) -> Iterator[None]:
-    """No kernel outlives its test: with torch in each, some of them fill a small machine's memory."""
-    yield
-    if "lab" in request.fixturenames:
-        lab = request.getfixturevalue("lab")
-        address, headers = f"http://127.0.0.1:{lab.port}/api/sessions", {"Authorization": f"token {lab.token}"}
-        with urllib.request.urlopen(urllib.request.Request(address, headers=headers), timeout=60) as answer:
-            sessions = json.load(answer)
-        for session in sessions:
-            gone = urllib.request.Request(f"{address}/{session['id']}", headers=headers, method="DELETE")
-            urllib.request.urlopen(gone, timeout=60).close()
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Iterator:
-    """Add to a failure what the page says and what JupyterLab wrote last."""
-    report = yield
-    page, lab = (item.funcargs.get(name) for name in ("page", "lab"))
-    if report.when == "call" and report.failed and page is not None:
-        try:
-            texts = page.locator(STATE).all_inner_texts()
-        except Exception as error:  # of a page that has crashed: an error here would end the whole run
-            texts = [f"nothing: {error}"]
-        report.sections.append(("Page", "\n".join(filter(None, texts))))
-        if lab is not None:
-            report.sections.append(("JupyterLab", (lab.folder.parent / "lab.log").read_text()[-4000:]))
-    return report
-
-
-@pytest.fixture
-def page() -> Iterator:
-    """A page of Chromium; skipped, with the reason, where there is no Chromium."""
+@pytest.fixture(scope="package")
+def browser() -> Iterator:
+    """Chromium; skipped, with the reason, where there is none."""
     if CHROMIUM is None:
         pytest.skip("chromium is not installed (apt-get install chromium)")
     sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (pip install playwright)")
     with sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        page = browser.new_page(viewport={"width": 1500, "height": 1400})
-        page.set_default_timeout(180_000)  # milliseconds, also to open a page: on a busy machine 30 s are few
-        yield page
+        yield browser
         browser.close()
+
+
+@pytest.fixture
+def page(browser) -> Iterator:
+    """A fresh page."""
+    page = browser.new_page(viewport={"width": 1300, "height": 900})
+    page.set_default_timeout(PATIENCE)
+    yield page
+    page.close()
+
+
+def screenshot(page, name: str) -> None:
+    """Keep a picture of the page where ITMLAB_SCREENSHOTS says, for people to look at."""
+    if folder := os.environ.get("ITMLAB_SCREENSHOTS"):
+        page.screenshot(path=str(Path(folder) / f"{name}.png"))

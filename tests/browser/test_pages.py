@@ -25,7 +25,7 @@ from itmlab.data.captionset import CaptionSet
 from itmlab.metrics.by_image import RECALLS
 from itmlab.train.comparison import Comparison
 from itmlab.train.search import Hits
-from tests.browser.test_lab import PATIENCE
+from tests.browser.conftest import PATIENCE
 
 pytestmark = pytest.mark.browser
 

@@ -1,10 +1,16 @@
 """Small pictures and data sets in files, written by the tests that read them."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 from PIL import Image
+
+from itmlab.data.captionset import CaptionSet
+from itmlab.data.faults import Faults
+from itmlab.data.pictures import NoPictures
+from itmlab.data.readers import Files, assemble, read_captions, unchecked
 
 
 def photograph(seed: int = 0, size: tuple[int, int] = (24, 16)) -> Image.Image:
@@ -52,3 +58,15 @@ def write_karpathy(root: Path, name: str, splits: list[str]) -> Path:
         rows.append(row)
     (root / f"dataset_{name}.json").write_text(json.dumps({"dataset": name, "images": rows}))
     return root
+
+
+def load_captions(*tables: Path) -> CaptionSet:
+    """The captions of tables without their pictures. A table with train, val or test in its name is that split."""
+    faults, entries = Faults("captions"), []
+    for table in tables:
+        rows = read_captions(table, faults, lambda image: image)
+        for entry in rows:
+            entry.split = next(iter(re.findall("train|val|test", table.name)), None)
+        entries += rows
+    none = lambda sources: NoPictures(len(sources), why="captions alone", remedy="nothing")  # noqa: E731
+    return assemble(Files(entries, none, unchecked), faults)

@@ -1,7 +1,5 @@
 """Batches whose order only seed and epoch decide, prepared ahead."""
 
-import threading
-import time
 from functools import partial
 
 import numpy as np
@@ -10,12 +8,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from itmlab.data.batches import Augmentation, PairBatches, random_box
+from itmlab.data.batches import Augmentation, PairBatches
 from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError
 from itmlab.models import ImagePreparation
 from itmlab.scenes import load
 from tests.data.picture_files import photograph
+from tests.refusals import refused
 
 
 class Counted:
@@ -92,33 +91,6 @@ def test_pictures_are_decoded_once_as_long_as_they_fit():
     assert sorted(decoded.count(index) for index in range(10)) == [1] * 4 + [3] * 6
 
 
-def test_preparing_happens_in_the_background_and_ahead():
-    threads = set()
-
-    def prepare(pictures):
-        threads.add(threading.current_thread().name)
-        return torch.ones(len(list(pictures)))
-
-    data = pairs(10)
-    batches = PairBatches(data, batch_size=2, seed=0, prepare_images=prepare, prepare_captions=len)
-    epoch = batches.epoch(0)
-    first = next(epoch)
-    deadline = time.monotonic() + 5
-    while len(data.images.decoded) < 6 and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert len(data.images.decoded) == 6  # this batch and two ahead, not asked for yet
-    assert (first.images.tolist(), first.tokens) == ([1, 1], 2)
-    assert threading.current_thread().name not in threads
-    assert batches.waited_seconds > 0
-    epoch.close()
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("itmlab-batches")]
-
-
-def test_a_picture_that_cannot_be_read_is_told_where_the_batch_is_used():
-    with pytest.raises(ItmlabError, match=r"3.jpg: damaged"):
-        order_of(PairBatches(pairs(4, faulty=(3,)), batch_size=2, seed=0), 0)
-
-
 @pytest.mark.parametrize("together", [1, 2, 3, 7])
 def test_captions_of_one_picture_come_together_and_it_is_prepared_once(together):
     data = pairs()
@@ -135,15 +107,6 @@ def test_captions_of_one_picture_come_together_and_it_is_prepared_once(together)
             available = len(data.captions_of_image[int(data.image_of_caption[drawn[0]])])
             assert len(drawn.unique()) == min(together, available)  # no caption twice while there are others
     assert set(prepared) == {4}
-
-
-WRONG = [{"batch_size": 0}, {"workers": -1}, {"captions_per_image": "two"}, {"augmentation": Augmentation(flip=0.5)}]
-
-
-@pytest.mark.parametrize("wrong", WRONG)
-def test_impossible_settings_are_refused(wrong):
-    with pytest.raises(ItmlabError):
-        PairBatches(pairs(), **{"batch_size": 2, "seed": 0, **wrong})
 
 
 def augmented(data, workers=1, captions="all", seed=3):
@@ -168,43 +131,11 @@ def test_pictures_change_by_seed_epoch_and_caption_whoever_prepares_them(caption
         assert torch.equal(pixels, ImagePreparation(8)([picture], [change])[0])
 
 
-def test_records_of_regions_are_served_and_kept_like_pictures(tmp_path):
+def test_regions_are_served_and_data_without_them_are_refused(tmp_path):
     data = load(images=6, cache=tmp_path, regions=True)
-    regions = data.regions
-    data.regions = Recorded(regions)
-    batches = PairBatches(data, batch_size=6, seed=0, images="regions", captions_per_image=2)
-    for epoch in (0, 1):
-        (batch,) = batches.epoch(epoch)
-        assert len(batch.images) == 6 and len(batch.captions) == 12
-        for row, image in zip(batch.images, batch.image_indices[::2].tolist(), strict=True):
-            assert row.features.equal(regions[image].features)
-    assert sorted(data.regions.asked) == list(range(6))
+    (batch,) = PairBatches(data, batch_size=6, seed=0, images="regions", captions_per_image=2).epoch(0)
+    assert len(batch.images) == 6 and len(batch.captions) == 12
+    for row, image in zip(batch.images, batch.image_indices[::2].tolist(), strict=True):
+        assert row.features.equal(data.regions[image].features)
     data.regions = None
-    with pytest.raises(ItmlabError, match="looks at regions and the data have none"):
-        PairBatches(data, batch_size=6, seed=0, images="regions")
-
-
-class Recorded:
-    """Regions that remember which were asked for."""
-
-    def __init__(self, regions):
-        self.regions, self.asked = regions, []
-
-    def __getitem__(self, index):
-        self.asked.append(index)
-        return self.regions[index]
-
-
-@pytest.mark.parametrize(("width", "height"), [(40, 30), (30, 40), (640, 480), (3, 2), (1, 1)])
-def test_a_random_box_lies_inside_and_has_the_area_and_shape_asked_for(width, height):
-    generator = np.random.default_rng(0)
-    areas, shapes = [], []
-    for _ in range(400):
-        left, top, right, bottom = random_box(width, height, (0.5, 1.0), generator)
-        assert 0 <= left < right <= width and 0 <= top < bottom <= height
-        areas.append((right - left) * (bottom - top) / (width * height))
-        shapes.append((right - left) / (bottom - top))
-    if width * height > 100:
-        slack = 1 / min(width, height) + 1e-9
-        assert 0.5 - 2 * slack <= min(areas) < 0.55 and 0.95 < max(areas) <= 1.0
-        assert 0.75 / (1 + 2 * slack) <= min(shapes) and max(shapes) <= 4 / 3 * (1 + 2 * slack)
+    refused("looks at regions and the data have none", PairBatches, data, batch_size=6, seed=0, images="regions")

@@ -18,16 +18,6 @@ def test_a_single_fault_is_one_line():
     refused(r"mine: 1 fault in the data: a.jsonl:0: the image .*on_fault=\"skip\"", some_faults(1).settle, kept=0)
 
 
-def test_the_first_faults_are_shown_and_all_are_listed_in_a_file(tmp_path):
-    with pytest.raises(FaultyData) as caught:
-        some_faults(46).settle(kept=0)
-    lines = str(caught.value).splitlines()
-    assert lines[1] == "  a.jsonl:0: the image 'picture 0.png' has no captions" and len(lines) == 23
-    assert len(caught.value.faults) == 46
-    (listed,) = (tmp_path / "cache" / "faults").iterdir()
-    assert len(listed.read_text().splitlines()) == 46
-
-
 @pytest.mark.parametrize("on_fault", ["error", "skip"])
 def test_a_cache_that_cannot_be_written_does_not_hide_the_faults(tmp_path, on_fault):
     (tmp_path / "cache").write_text("a file in its place")

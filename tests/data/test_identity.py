@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-import itmlab
 from itmlab.data.captionset import CaptionSet
 from itmlab.data.identity import content_groups, digest_of, file_digest
 from itmlab.data.pictures import Pictures
@@ -58,11 +57,6 @@ BASE = {"images": [picture(number) for number in range(3)], "captions": ["a", "b
 )
 def test_data_of_other_content_have_another_fingerprint(changes):
     assert data_of(**BASE).fingerprint == data_of(**BASE).fingerprint != data_of(**(BASE | changes)).fingerprint
-
-
-def test_other_features_under_the_same_ids_have_another_fingerprint():
-    first, same, other = (data_of(**BASE, regions=regions(shift)) for shift in (0.0, 0.0, 1.0))
-    assert first.fingerprint == same.fingerprint != other.fingerprint
 
 
 @pytest.mark.parametrize("same_times", [False, True])
@@ -115,10 +109,3 @@ def test_a_caption_belongs_to_every_picture_that_is_the_same_or_has_it_word_for_
     same = [[pixels[row] == pixels[owner] for owner in owners] for row in range(len(data))]
     assert data.positives.tolist() == same
     assert (data.matches() | ~data.positives).all()
-
-
-def test_scenes_that_differ_in_what_is_drawn_differ(tmp_path):
-    options = {"images": 6, "size": 32, "cache": tmp_path}
-    same = [itmlab.load("scenes", **options) for _ in range(2)]
-    others = [itmlab.load("scenes", **options, regions="pixels"), itmlab.load("scenes", **(options | {"size": 40}))]
-    assert len({data.fingerprint for data in same + others}) == 3

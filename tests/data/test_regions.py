@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from itmlab.data import load, pictures, regions
+from itmlab.data import load, regions
 from itmlab.data.regions import read_npy, read_npz
 from itmlab.errors import ItmlabError
 from tests.data.picture_files import write_lines
@@ -112,20 +112,6 @@ def test_faulty_archives_name_row_and_file(tmp_path, change, message):
     with pytest.raises(ItmlabError, match=rf"captions.jsonl:2: .*1.npz.*{message}") as caught:
         load("regions", tmp_path)
     assert len(caught.value.faults) == 1
-
-
-@pytest.mark.parametrize("read_whole", [1000, 0])
-def test_archives_without_a_region_or_with_boxes_in_pixels_are_faults(tmp_path, monkeypatch, read_whole):
-    monkeypatch.setattr(pictures, "DECODED_UP_TO", read_whole)
-    write_archives(tmp_path, 4)
-    write_archive(tmp_path / "regions" / "1.npz", 0)
-    pixels = np.tile(np.array([10, 20, 400, 300], np.float32), (4, 1))
-    write_archive(tmp_path / "regions" / "2.npz", 4, norm_bb=pixels)
-    write_archive(tmp_path / "regions" / "3.npz", 5, norm_bb=np.full((5, 4), 1.04, np.float16))  # a little over
-    with pytest.raises(ItmlabError) as caught:
-        load("regions", tmp_path)
-    assert [fault.row for fault in caught.value.faults] == [2, 3]
-    assert "no region in it" in str(caught.value) and "boxes from 10 to 400" in str(caught.value)
 
 
 def test_broken_region_files_are_faults_of_their_split(tmp_path):

@@ -33,9 +33,9 @@ from itmlab.models.fragment import load_matcher
 from itmlab.storage import inside
 from itmlab.text import parse
 from itmlab.text.tokens import load_tokenizer, train_wordpiece
-from itmlab.train.checkpoint import shipped_directory
+from itmlab.train.directory import shipped_directory
 from itmlab.train.recipes import Recipe
-from tests.data.picture_files import photograph, write_folder, write_karpathy
+from tests.data.picture_files import load_captions, photograph, write_folder, write_karpathy
 from tests.refusals import refused
 
 FORBIDDEN = {"os.system", "subprocess.Popen", "os.exec", "os.posix_spawn", "pickle.find_class"}
@@ -94,7 +94,7 @@ def read_regions(root: Path) -> None:
 
 
 def read_table(path: Path) -> None:
-    data = load("captions", path)
+    data = load_captions(path)
     assert all(graph.tuples() is not None for graph in parse(data.captions, cache=False))
 
 
@@ -265,5 +265,5 @@ def test_what_would_move_the_cursor_or_break_the_line_is_shown(tmp_path):
 def test_formulas_and_markup_stay_text(tmp_path):
     texts = ["=1+1", "<script>alert(1)</script>", "[SEP]", "{0} %s", "'; DROP TABLE graphs;"]
     (tmp_path / "captions.jsonl").write_text(json.dumps({"image": "0", "captions": texts}))
-    assert load("captions", tmp_path).captions == texts
+    assert load_captions(tmp_path / "captions.jsonl").captions == texts
     assert len(parse(texts)) == len(parse(texts)) == len(texts)  # the second from the cache

@@ -1,6 +1,5 @@
 """Perplexity against the chain rule written out, and that neither a batch nor its padding has a say."""
 
-import json
 import math
 
 import pytest
@@ -38,6 +37,17 @@ def model(tokenizer):
     return GPT2LMHeadModel(settings_).train()
 
 
+@pytest.fixture(scope="module")
+def causal(model, tokenizer, tmp_path_factory):
+    return causal_model(saved(tmp_path_factory.mktemp("model"), model, tokenizer))
+
+
+def saved(folder, *parts) -> str:
+    for part in parts:
+        part.save_pretrained(folder)
+    return str(folder)
+
+
 @torch.no_grad()
 def by_chain_rule(model, tokenizer, sentence: str) -> float:
     """exp(-1/n · Σ log p(word | beginning and the words before it)), one word and one forward at a time."""
@@ -51,11 +61,12 @@ def by_chain_rule(model, tokenizer, sentence: str) -> float:
     return math.exp(total / len(words)) if words else math.nan
 
 
-def test_it_is_the_chain_rule_with_the_beginning_of_sentence(model, tokenizer):
+def test_it_is_the_chain_rule_with_the_beginning_of_sentence(model, tokenizer, causal):
     expected = [by_chain_rule(model, tokenizer, sentence) for sentence in SENTENCES]
-    measured = fluency(SENTENCES, model, tokenizer)
+    measured = fluency(SENTENCES, causal)
     assert measured.perplexity.tolist() == pytest.approx(expected, rel=1e-5, nan_ok=True)
     assert measured.tokens.tolist() == [len(sentence.split()) for sentence in SENTENCES]
+    assert fluency([], causal).perplexity.shape == (0,)
 
 
 @settings(max_examples=25, deadline=None)
@@ -63,9 +74,9 @@ def test_it_is_the_chain_rule_with_the_beginning_of_sentence(model, tokenizer):
     sentences=st.lists(st.lists(st.sampled_from(WORDS), max_size=9).map(" ".join), max_size=8),
     tokens=st.integers(1, 60),
 )
-def test_what_shares_a_batch_changes_nothing(model, tokenizer, sentences, tokens):
-    together = fluency(sentences, model, tokenizer, tokens=tokens)
-    alone = [fluency([sentence], model, tokenizer).perplexity.item() for sentence in sentences]
+def test_what_shares_a_batch_changes_nothing(causal, sentences, tokens):
+    together = fluency(sentences, causal, tokens=tokens)
+    alone = [fluency([sentence], causal).perplexity.item() for sentence in sentences]
     assert together.perplexity.tolist() == pytest.approx(alone, rel=1e-4, nan_ok=True)
 
 
@@ -84,67 +95,33 @@ def test_a_uniform_model_is_as_perplexed_as_it_has_words():
         assert (ids[:, 0] == 9).all() and (ids[mask == 0] == 9).all() and (mask.diff(dim=1) <= 0).all()
 
 
-def test_the_model_is_left_as_it_was_and_asked_without_dropout(model, tokenizer):
-    model.train()
-    model.transformer.drop.eval()
-    first, second = (fluency(SENTENCES, model, tokenizer).perplexity for _ in range(2))
-    assert model.training and model.lm_head.training and not model.transformer.drop.training
-    assert torch.equal(first.nan_to_num(), second.nan_to_num())
-
-
-def test_a_folder_gives_what_the_model_in_memory_gives(model, tokenizer, tmp_path):
-    model.save_pretrained(tmp_path)
-    tokenizer.save_pretrained(tmp_path)
-    loaded, expected = fluency(SENTENCES, str(tmp_path)), fluency(SENTENCES, model, tokenizer)
-    torch.testing.assert_close(loaded.perplexity, expected.perplexity, equal_nan=True)
-
-
-def test_a_caption_that_spells_a_special_token_is_letters(model):
+def test_a_caption_that_spells_a_special_token_is_letters(model, tmp_path):
     from tokenizers import Tokenizer, models
     from transformers import PreTrainedTokenizerFast
 
     backend = Tokenizer(models.BPE({letter: number for number, letter in enumerate("<s>dog ")}, []))
     letters = PreTrainedTokenizerFast(tokenizer_object=backend, bos_token="<s>")
     assert letters("<s>")["input_ids"] == [letters.bos_token_id]
-    (ids,) = causal_model(model, letters).encode(["dog <s>"])
+    (ids,) = causal_model(saved(tmp_path, model, letters)).encode(["dog <s>"])
     assert letters.bos_token_id not in ids and len(ids) == 7
 
 
-def test_a_model_that_reads_ahead_is_refused(tokenizer):
+def test_a_model_that_reads_ahead_is_refused(tokenizer, tmp_path):
     from transformers import BertConfig, BertLMHeadModel
 
     sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
     torch.manual_seed(0)
     encoder = BertLMHeadModel(BertConfig(vocab_size=len(tokenizer), initializer_range=0.5, **sizes))
-    refused("reads ahead", fluency, ["dog"], encoder, tokenizer)
+    refused("reads ahead", fluency, ["dog"], saved(tmp_path, encoder, tokenizer))
 
 
-def test_what_cannot_be_read_is_refused(model, tokenizer, tmp_path):
-    refused("sentence 1 has 13 tokens, the model reads 12", fluency, ["dog", "dog " * 12], model, tokenizer)
-    refused("needs its tokeniser", fluency, ["dog"], model)
-    refused("put it in a list", fluency, "dog", model, tokenizer)
+def test_what_cannot_be_read_is_refused(model, causal, tmp_path):
+    refused("sentence 1 has 13 tokens, the model reads 12", fluency, ["dog", "dog " * 12], causal)
+    refused("put it in a list", fluency, "dog", causal)
     model.transformer.save_pretrained(tmp_path)
     torch.save(model.state_dict(), tmp_path / "pytorch_model.bin")  # could run code when it is read
     (tmp_path / "model.safetensors").unlink()
     refused("cannot load the pretrained model", fluency, ["dog"], str(tmp_path))
-
-
-def test_a_tokeniser_that_could_exhaust_memory_is_refused_before_it_is_read(model, tokenizer, tmp_path):
-    model.save_pretrained(tmp_path)
-    tokenizer.save_pretrained(tmp_path)
-    content = json.loads((tmp_path / "tokenizer.json").read_text())
-    content["normalizer"] = {"type": "Sequence", "normalizers": [DOUBLED] * 60}
-    (tmp_path / "tokenizer.json").write_text(json.dumps(content))
-    refused("tokenizer.json", causal_model, str(tmp_path))
-
-
-# Each time the text is twice as long.
-DOUBLED = {"type": "Replace", "pattern": {"Regex": "(.)"}, "content": "aa"}
-
-
-def test_no_sentences_have_no_fluency(model, tokenizer):
-    empty = fluency([], model, tokenizer)
-    assert empty.perplexity.shape == (0,)
 
 
 def test_the_shipped_model_knows_captions_of_scenes_from_scrambled_ones(tmp_path):

@@ -93,17 +93,14 @@ def test_left_out_it_is_compared_with_the_others_of_its_image(data):
     references = data.draw(st.lists(st.lists(graphs(), min_size=2, max_size=4), min_size=1, max_size=3))
     captions = [caption for texts in references for caption in texts]
     image = [index for index, texts in enumerate(references) for _ in texts]
-    scores = spice_matrix(captions, references, image_of_caption=image, leave_one_out=True)
-    usual = spice_matrix(captions, references)
+    scores, usual = (Spice(references).matrix(leave_one_out=left_out) for left_out in (True, False))
     for caption, (graph, place) in enumerate(zip(captions, image, strict=True)):
         others = list(references[place])
         others.remove(graph)
         assert scores[caption, place] == pytest.approx(by_pair(graph, others, use=True))
         for index in set(range(len(references))) - {place}:
             assert scores[caption, index] == usual[caption, index]
-    assert torch.equal(Spice(references).matrix(leave_one_out=True), scores)
-    foreign = spice_matrix(captions, references, image_of_caption=[-1] * len(captions), leave_one_out=True)
-    assert torch.equal(foreign, usual)
+    assert torch.equal(spice_matrix(captions, references), usual)
 
 
 def graph_of(*facts: tuple[str, ...]) -> SceneGraph:
@@ -144,20 +141,18 @@ def test_captions_without_tuples_score_zero_and_are_counted():
 
 
 @pytest.mark.parametrize(
-    ("captions", "references", "options", "message"),
+    ("captions", "references", "message"),
     [
-        ([MAN], [[MAN], [], []], {}, "2 of 3 images have no references, the first is image 1"),
-        ([MAN], ["a man", "a dog"], {}, "a list of captions for each image"),
-        ("a man", [[MAN]], {}, "a list of captions, not one"),
-        ([None], [[MAN]], {}, "not a NoneType"),
-        ([MAN, MAN], [[MAN]], {"leave_one_out": True}, "one of 1 images, or -1, for each of 2 captions"),
-        ([MAN], [[MAN]], {"leave_one_out": True, "image_of_caption": [0]}, "the only reference of image 0"),
-        ([SceneGraph()], [[MAN, MAN]], {"leave_one_out": True, "image_of_caption": [0]}, "not among the references"),
+        ([MAN], [[MAN], [], []], "image 1 has no references"),
+        ([MAN], ["a man", "a dog"], "must be a list of captions"),
+        ("a man", [[MAN]], "a list of captions, not one"),
+        ([None], [[MAN]], "caption 0 is None"),
     ],
 )  # fmt: skip
 @pytest.mark.filterwarnings("ignore:SPICE")
-def test_input_that_cannot_be_scored_is_refused(captions, references, options, message):
-    refused(message, spice_matrix, captions, references, **options)
+def test_input_that_cannot_be_scored_is_refused(captions, references, message):
+    refused(message, spice_matrix, captions, references)
+    refused("the only reference", Spice([[MAN]]).matrix, leave_one_out=True)
 
 
 def test_sentences_are_parsed(tmp_path, monkeypatch):

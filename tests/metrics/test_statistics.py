@@ -11,16 +11,13 @@ from hypothesis import strategies as st
 
 from itmlab.metrics.statistics import (
     Interval,
-    bootstrap,
     holm,
     human_judgement,
     interval,
     pearson,
-    resample,
     seed_mean,
     seeds_needed,
     share,
-    smallest_effect,
     students_t,
     verdict,
 )
@@ -83,31 +80,6 @@ def test_the_bootstrap_is_near_the_textbooks_interval_of_a_mean():
     assert copied[1:] == pytest.approx(mean[1:])
 
 
-def test_any_statistic_has_an_interval():
-    values, images = np.array([1.0, 9, 2, 8]), np.array([0, 1, 0, 1])
-    assert tuple(interval(values, images, np.median)) == (5, 1.5, 8.5)
-    assert np.isnan(interval(np.zeros(0), np.zeros(0)).value)
-
-
-@pytest.mark.parametrize("counts", [False, True])
-def test_a_mean_of_unlike_clusters_is_its_slow_bootstrap(counts):
-    random = np.random.default_rng(2)
-    values, images = random.normal(size=40), random.integers(0, 9, 40)
-    sums, sizes = np.bincount(images, values), np.bincount(images)
-    drawn = resample(np.random.default_rng(7), len(sums), 300, counts=counts)
-
-    def mean(times):
-        return (times @ sums) / (times @ sizes) if counts else sums[times].sum(1) / sizes[times].sum(1)
-
-    fast = bootstrap(values.mean(), mean, len(sums), draws=300, seed=7, counts=counts)
-    slow = []
-    for draw in drawn:
-        chosen = np.repeat(np.arange(len(sums)), draw) if counts else draw
-        assert len(chosen) == len(sums)
-        slow.append(np.concatenate([values[images == image] for image in chosen]).mean())
-    assert fast[1:] == pytest.approx(np.quantile(slow, [0.025, 0.975])) and fast.value == values.mean()
-
-
 def by_drawing(measure, ratings, images, draws, seed) -> tuple[float, float]:
     """The interval from drawing images one by one and correlating the pairs of those drawn."""
     names = images.unique()
@@ -134,18 +106,6 @@ def test_it_is_numpys_and_the_interval_is_that_of_drawing_images(seed, pairs, sh
         by_drawing(measure, ratings, images, 60, seed), abs=1e-6
     )
     assert correlation.pairs == pairs and correlation.images == len(images.unique())
-
-
-def test_pairs_of_one_image_are_drawn_together():
-    # ten copies of each pair say no more than one: with images drawn whole the interval is as wide
-    source = torch.Generator().manual_seed(0)
-    x = torch.rand(60, generator=source)
-    y = x + torch.rand(60, generator=source)
-    once = pearson(x, y, torch.arange(60))
-    tenfold = pearson(x.repeat(10), y.repeat(10), torch.arange(60).repeat(10))
-    assert (tenfold.lower, tenfold.upper) == pytest.approx((once.lower, once.upper), abs=1e-6)
-    apart = pearson(x.repeat(10), y.repeat(10), torch.arange(600))
-    assert apart.upper - apart.lower < 0.6 * (once.upper - once.lower)
 
 
 def test_what_is_the_same_for_all_has_no_correlation():
@@ -188,16 +148,6 @@ def test_ratings_that_cannot_be_compared_are_refused():
     refused(r"NCS of shape \(2, 4\) is not \(caption, image\)", human_judgement, {"NCS": MATRIX.T}, *rated)
 
 
-def test_rated_pairs_to_which_nothing_is_relevant_are_left_out_with_a_warning():
-    matrix = MATRIX.clone()
-    matrix[1] = 0
-    with pytest.warns(UserWarning, match="NCS: 1 of 6 rated pairs are left out"):
-        table = human_judgement({"NCS": matrix}, TRUTH, CAPTIONS, IMAGES, RATINGS, normalised="caption", draws=50)
-    assert table["NCS"]["all"].pairs == 5 and table["binary relevance"]["all"].pairs == 6
-    expected = [0.8 / 0.8, 0.6 / 0.6, 0.9 / 0.9, 0.2 / 0.6, 0.4 / 0.8]
-    assert table["NCS"]["all"].value == pytest.approx(np.corrcoef(expected, RATINGS[[0, 2, 3, 4, 5]])[0, 1], abs=1e-6)
-
-
 @settings(max_examples=60, deadline=None)
 @given(of=st.integers(1, 400), part=st.floats(0, 1))
 def test_the_ends_solve_wilsons_equation(of, part):
@@ -209,19 +159,6 @@ def test_the_ends_solve_wilsons_equation(of, part):
     for end in (fraction.lower / 100, fraction.upper / 100):
         distance = 1.959964 * math.sqrt(max(end * (1 - end), 0) / of)
         assert abs(count / of - end) == pytest.approx(distance, abs=1e-6)
-
-
-@pytest.mark.parametrize("holds", [torch.rand(100, generator=torch.Generator().manual_seed(0)) < 0.7, torch.ones(20)])
-def test_copies_within_an_image_do_not_narrow_a_share(holds):
-    images = torch.arange(len(holds))
-    once, copies = share(holds), share(holds.repeat_interleave(10), images.repeat_interleave(10))
-    assert (copies.lower, copies.upper) == (pytest.approx(once.lower, abs=0.2), pytest.approx(once.upper, abs=0.2))
-    assert share(holds, images).lower == pytest.approx(once.lower, abs=0.2)
-
-
-def test_a_share_of_probabilities():
-    third = share(torch.full((60,), 1 / 3), torch.arange(60))
-    assert third.percent == pytest.approx(100 / 3) and third.lower < 25 and third.upper > 40
 
 
 def test_a_clustered_share_covers_the_truth():
@@ -294,21 +231,3 @@ def test_so_many_seeds_find_it_four_times_in_five():
     assert seeds_needed(1.0, 0.001) == 10_000 and seeds_needed(0.0, 0.1) == 2
     refused("not a difference", seeds_needed, 1.0, 0.0)
     refused("std must be", seeds_needed, math.nan, 1.0)
-
-
-def test_what_no_seed_lessens_takes_more_seeds_and_in_the_end_all():
-    """Beside the number by which the normal approximation sees it: std² / ((effect / 2.80)² − fixed²)."""
-    for std, effect, fixed in ((4.0, 1.0, 0.1), (4.0, 1.0, 0.3), (2.0, 0.5, 0.1)):
-        expected = std**2 / ((effect / 2.8016) ** 2 - fixed**2)
-        assert expected <= seeds_needed(std, effect, fixed=fixed) <= 1.03 * expected + 3
-    counts = [seeds_needed(1.0, 1.0, fixed=fixed) for fixed in (0.0, 0.1, 0.2, 0.3, 0.35)]
-    assert counts == sorted(counts) and counts[0] == seeds_needed(1.0, 1.0)
-    assert seeds_needed(1.0, 1.0, fixed=0.36) == math.inf == seeds_needed(0.0, 1.0, fixed=2.0)
-    refused("std must be", seeds_needed, 1.0, 1.0, fixed=-1.0)
-
-
-def test_the_smallest_effect_is_seen_four_times_in_five():
-    random, error = np.random.default_rng(0), 0.7
-    effect = smallest_effect(Interval(0.0, -1.96 * error, 1.96 * error))
-    values = random.normal(effect, error, 50_000)
-    assert (np.abs(values) > 1.96 * error).mean() == pytest.approx(0.8, abs=0.01)

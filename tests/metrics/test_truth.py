@@ -1,6 +1,5 @@
 """mAP@R, R-Precision and measures against the truth, from their definitions, query by query."""
 
-import math
 from itertools import pairwise, permutations
 
 import pytest
@@ -9,13 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from itmlab.metrics.ranking import positive_pairs
-from itmlab.metrics.truth import PLACES, at_r_of_each, map_at_r, oracle_recall, oracle_scores, truth_retrieval
+from itmlab.metrics.truth import PLACES, at_r_of_each, oracle_recall, oracle_scores, truth_retrieval
 from tests.refusals import refused
 
 
-def r_precision(similarity, positives) -> float:
-    pairs = positive_pairs(similarity, positives)
-    return 100 * at_r_of_each(similarity, *pairs)["rprecision"].mean().item()
+def at_r(similarity, positives) -> tuple[float, float]:
+    """mAP@R and R-Precision in percent."""
+    values = at_r_of_each(similarity, *positive_pairs(similarity, positives))
+    return 100 * values["map_at_r"].mean().item(), 100 * values["rprecision"].mean().item()
 
 
 def by_query(similarity, positives) -> tuple[float, float]:
@@ -39,37 +39,25 @@ def test_they_are_the_equations(data):
     similarity = torch.randint(0, levels, shape, generator=source) / levels
     positives = torch.rand(shape, generator=source) < data.draw(st.floats(0, 1))
     positives[range(shape[0]), torch.randint(0, shape[1], shape[:1], generator=source)] = True
-    expected = by_query(similarity, positives)
-    assert map_at_r(similarity, positives) == pytest.approx(expected[0])
-    assert r_precision(similarity, positives) == pytest.approx(expected[1])
-    assert map_at_r(similarity.T.contiguous().T, positives) == pytest.approx(expected[0])
-
-
-def test_by_hand():
-    similarity = torch.tensor([[0.9, 0.8, 0.7, 0.6]])
-    positives = torch.tensor([[True, False, True, True]])
-    # places 1 to 3 hold a positive, a negative, a positive: precision 1 and 2/3 at the positives
-    assert map_at_r(similarity, positives) == pytest.approx(100 * (1 + 2 / 3) / 3)
-    assert r_precision(similarity, positives) == pytest.approx(100 * 2 / 3)
+    for matrix in (similarity, similarity.T.contiguous().T):
+        assert at_r(matrix, positives) == pytest.approx(by_query(similarity, positives))
 
 
 def test_input_that_cannot_be_ranked_is_refused():
-    refused("1 of 2 have no positive", map_at_r, torch.rand(2, 3), torch.tensor([[True] * 3, [False] * 3]))
-    refused("NaN between query 0 and candidate 1", map_at_r, torch.tensor([[0.1, math.nan]]), torch.eye(1, 2).bool())
-    refused(r"\(2, 3\) and \(3, 2\)", map_at_r, torch.rand(2, 3), torch.rand(3, 2) > 0)
+    refused("1 of 2 have no positive", at_r, torch.rand(2, 3), torch.tensor([[True] * 3, [False] * 3]))
     refused(r"\(2, 4\) and \(4, 2\)", truth_retrieval, torch.rand(2, 4), torch.ones(4, 2, dtype=torch.int8), ks=(1,))
     refused("nothing is true", truth_retrieval, torch.rand(2, 4), torch.zeros(2, 4, dtype=torch.int8), ks=(1,))
 
 
 def truth_by_query(similarity, truth, positives, k) -> dict[str, float]:
     """What `truth_retrieval` returns for one direction, from the definitions, a query at a time."""
-    at_r, first, oracles = [], [], {"truth": [], "specific": []}
+    of_queries, first, oracles = [], [], {"truth": [], "specific": []}
     breadth = [sum(row[item] == 1 for row in truth) for item in range(len(truth[0]))]
     for row, known, annotated in zip(similarity, truth, positives, strict=True):
         decided = [item for item in range(len(row)) if known[item] != -1]
         true = [known[item] == 1 for item in decided]
         if any(true):
-            at_r.append(by_query(torch.tensor([[row[item] for item in decided]]), torch.tensor([true])))
+            of_queries.append(by_query(torch.tensor([[row[item] for item in decided]]), torch.tensor([true])))
         worth = [
             "annotated" if positive else {0: "false", -1: "undecided", 1: "unannotated"}[label]
             for positive, label in zip(annotated, known, strict=True)
@@ -85,9 +73,9 @@ def truth_by_query(similarity, truth, positives, k) -> dict[str, float]:
             orders = [order for order in every if all(level[a] >= level[b] for a, b in pairwise(order))]
             hits.append(sum(any(annotated[item] for item in order[:k]) for order in orders) / len(orders))
     return {
-        "map_at_r": sum(values[0] for values in at_r) / len(at_r),
-        "rprecision": sum(values[1] for values in at_r) / len(at_r),
-        "left_out": len(truth) - len(at_r),
+        "map_at_r": sum(values[0] for values in of_queries) / len(of_queries),
+        "rprecision": sum(values[1] for values in of_queries) / len(of_queries),
+        "left_out": len(truth) - len(of_queries),
         **{name: 100 * first.count(name) / len(first) for name in PLACES},
         **{f"oracle {name}": 100 * sum(hits) / len(hits) for name, hits in oracles.items()},
     }

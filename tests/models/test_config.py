@@ -30,18 +30,14 @@ def test_json_and_back(config):
     ("kind", "values", "words"),
     [
         (DualEncoderConfig, {"image_sise": 96}, "did you mean image_size"),
-        (DualEncoderConfig, {"image_size": "96"}, "image_size"),
         (DualEncoderConfig, {"image_size": 2**20}, "image_size must be 1 to 4096, got 1048576"),
-        (DualEncoderConfig, {"dimension": 0}, "dimension"),
         (DualEncoderConfig, {"dropout": 10**400}, "dropout"),
-        (DualEncoderConfig, {"stem": "fancy"}, "convolutional"),
         (DualEncoderConfig, {"std": [0.5, 0.5, float("nan")]}, "finite"),
         (DualEncoderConfig, {"patch_size": 11}, "divide"),
         (DualEncoderConfig, {"image_tower": "clip", "image_pretrained": "one"}, "same"),
         (DualEncoderConfig, {"image_tower": "clip", "stem": "convolutional"}, "scratch"),
         (LateInteractionConfig, {"kind": "vsepp", "preset": "released"}, "released"),
         (LateInteractionConfig, {"graph_layers": 257}, "1 to 256"),
-        (LateInteractionConfig, {"lambda_lse": 0}, "lambda_lse"),
         (CrossEncoderConfig, {"heads": 5}, "heads"),
         (CrossEncoderConfig, {"positions": 3}, "positions"),
         (CrossEncoderConfig, {"form": "uniter", "object_tags": True}, "OSCAR"),
@@ -56,9 +52,7 @@ def test_a_wrong_value_is_named(kind, values, words):
     [
         DualEncoderConfig(dimension=2**20, text_hidden=2**20, text_heads=1),
         LateInteractionConfig("sgr", dimension=2**20, similarity_dimension=2**20),
-        LateInteractionConfig(word_dimension=2**20, dimension=2**20),
         CrossEncoderConfig(hidden=2**20, heads=1, layers=2),
-        CrossEncoderConfig(intermediate=2**20, hidden=2**19, heads=1),
     ],
 )
 def test_sizes_that_do_not_fit_into_memory_are_refused_before_they_are_allocated(config):

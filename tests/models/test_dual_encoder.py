@@ -26,17 +26,6 @@ def padded(tokens, more):
     return {name: nn.functional.pad(value, (0, more), value=fill[name]) for name, value in tokens.items()}
 
 
-def test_features_have_the_shapes_and_lengths_they_say(model, pictures, captions):
-    images, texts = images_of(model, pictures), captions_of(model, captions)
-    rows, columns = model.patch_grid
-    assert images.local.shape == (4, rows * columns, 24) and images.mask.all()
-    assert texts.local.shape == (5, *texts.mask.shape[1:], 24)
-    for encoded in (images, texts):
-        torch.testing.assert_close(encoded.pooled.norm(dim=1), torch.ones(len(encoded.pooled)))
-        assert encoded.pooled.dtype == encoded.local.dtype == torch.float32
-    assert model.similarity(images, texts).shape == (4, 5)
-
-
 @pytest.mark.parametrize("training", [False, True], ids=["evaluating", "training"])
 def test_features_do_not_depend_on_the_batch_or_the_padding(model, captions, pictures, training):
     model.train(training)  # without dropout nothing may differ in training either
@@ -64,21 +53,14 @@ def test_captions_without_a_word_have_finite_features_and_gradients(model):
     assert all(weights.grad is None or weights.grad.isfinite().all() for weights in model.parameters())
 
 
-def test_a_long_caption_is_cut_with_a_warning_and_counted(model):
+def test_a_long_caption_is_cut_with_a_warning(model):
     with pytest.warns(CutCaptions, match="64 tokens"):
         tokens = model.prepare_captions(["dog " * 80, "a cat"])
-    assert tokens["input_ids"].shape == (2, 64) and model.captions_cut == 1
+    assert tokens["input_ids"].shape == (2, 64)
     assert captions_of(model, ["a cat"]).pooled.isfinite().all()
 
 
-def test_words_point_at_their_own_features(model):
-    words = model.caption_words("A man rides a horse")
-    assert [word for word, _ in words] == ["A", "man", "rides", "a", "horse"]
-    mask = model.prepare_captions(["A man rides a horse"])["word_mask"][0]
-    assert [at for _, pieces in words for at in pieces] == mask.nonzero().flatten().tolist()
-
-
-def test_without_projections_the_towers_own_features_are_compared(configure, captions, pictures, tmp_path):
+def test_without_projections_the_towers_own_features_are_compared(configure, captions, pictures):
     widths = {"image_hidden": 24, "text_hidden": 24}
     model = build_model(configure("vit", projection="none", **widths), captions, seed=3).eval()
     pixels, tokens = model.prepare_images(pictures), model.prepare_captions(captions)
@@ -86,12 +68,6 @@ def test_without_projections_the_towers_own_features_are_compared(configure, cap
     assert torch.equal(model.encode_images(pixels).local, patches)
     words = model.towers.text(input_ids=tokens["input_ids"], attention_mask=tokens["attention_mask"]).last_hidden_state
     assert torch.equal(model.encode_captions(tokens).local, words)
-    assert not [name for name, _ in model.named_parameters() if "projection" in name.split(".")[1]]
-    model.save(tmp_path)
-    again = DualEncoder.load(tmp_path)
-    assert again.config == model.config and torch.equal(again.encode_images(pixels).local, patches)
-    for side in ("image", "text"):
-        refused("25 dim", configure, "vit", projection="none", **widths | {f"{side}_hidden": 25})
     refused("projections of their own", configure, "clip", projection="none")
 
 

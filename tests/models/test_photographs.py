@@ -146,15 +146,6 @@ def test_a_picture_its_regions_and_their_mean_have_the_same_feature(cache, data)
     torch.testing.assert_close(of_picture.pooled, of_regions.pooled, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("kind", ["scan_t2i", "sgraf", "vsrn"])
-def test_models_that_compare_regions_with_words_read_all_49(kind, cache, data) -> None:
-    model = small(kind)
-    with torch.no_grad():
-        images = model.encode_images(model.prepare_images(list(as_seen_by(model, data, progress=False).regions)))
-        scores = model.similarity(images, model.encode_captions(model.prepare_captions(CAPTIONS)))
-    assert images.local.shape[:2] == (4, 49) and scores.shape == (4, 4) and scores.isfinite().all()
-
-
 def test_photographs_are_distinguished_from_drawings(tmp_path) -> None:
     assert not are_photographs(draw(images=4))
     root = write_folder(tmp_path / "flat", 3)  # of few colours

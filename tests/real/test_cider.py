@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from itmlab.metrics import cider_matrix
+from itmlab.metrics import Cider
 from itmlab.metrics.words import penn_words
 
 pytestmark = pytest.mark.real
@@ -62,7 +62,7 @@ def test_scores_are_the_toolkits(real_data, tokenise):
     captions = [caption for texts in references for caption in texts]
     words = tokens_of_the_toolkit(captions) if tokenise == "penn" else [caption.lower() for caption in captions]
     of_image = np.array(words).reshape(IMAGES, 5).tolist()
-    scores, left_out = (cider_matrix(captions, references, tokenise=tokenise, leave_one_out=out) for out in (0, 1))
+    scores, left_out = (Cider(references, tokenise=tokenise).matrix(leave_one_out=out) for out in (False, True))
     source = np.random.default_rng(0)
     matching = [(5 * image + image % 5, image) for image in range(0, IMAGES, 4)]
     other = list(zip(source.integers(len(captions), size=200), source.integers(IMAGES, size=200), strict=True))

@@ -3,6 +3,7 @@
 import pytest
 
 from itmlab.data import load
+from tests.data.picture_files import load_captions
 
 pytestmark = pytest.mark.real
 
@@ -24,7 +25,7 @@ def test_fifty_photographs_of_coco_load_and_decode(real_data):
 
 def test_flickr30k_captions_load_with_their_splits(real_data):
     real_data("flickr30k/captions_train.jsonl.gz")
-    data = load("captions", real_data("flickr30k"))
+    data = load_captions(*sorted(real_data("flickr30k").glob("captions_*.jsonl.gz")))
     assert {name: len(indices) for name, indices in data.splits.items()} == {"train": 29_000, "val": 1_014}
     assert len(data.captions) == 5 * 30_014
     validation = data.split("val")

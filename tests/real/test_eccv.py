@@ -6,8 +6,8 @@ import socket
 import pytest
 import torch
 
-from itmlab.data import load
 from itmlab.metrics import eccv_caption, positives_by
+from tests.data.picture_files import load_captions
 from tests.refusals import refused
 
 pytestmark = pytest.mark.real
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.real
 def data(real_data, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ITMLAB_CACHE", str(tmp_path_factory.mktemp("cache")))
-        return load("captions", real_data("coco/captions_test5k.jsonl.gz"), split="test")
+        return load_captions(real_data("coco/captions_test5k.jsonl.gz"))
 
 
 @pytest.fixture(scope="module")
@@ -63,19 +63,10 @@ def test_it_is_what_the_package_computes(ids, similarity, table):
         assert table[name] == pytest.approx({side: 100 * share for side, share in sides.items()}), name
 
 
-def test_the_order_of_images_and_captions_does_not_matter(ids, similarity, table):
-    rows, columns = torch.randperm(len(ids[0])), torch.randperm(len(ids[1]))
-    named = [str(ids[0][i]) for i in rows], [str(ids[1][i]) for i in columns]
-    again = eccv_caption(similarity[rows][:, columns], *named)
-    assert all(again[name] == pytest.approx(sides) for name, sides in table.items())
-
-
-def test_other_ids_are_refused_with_how_many_match(ids, similarity, table):
+def test_other_ids_are_refused_with_how_many_match(ids, similarity):
     images, captions = ids
     refused("24999 of 25000 caption ids", eccv_caption, similarity, images, [7 if i == 38 else i for i in captions])
-    refused("4999 of 4999 image ids", eccv_caption, similarity[1:], images[1:], captions)
     refused("4999 of 5000 image ids", eccv_caption, similarity, ["one.jpg", *images[1:]], captions)
-    refused("0 of 5 image ids", eccv_caption, similarity, list("abcde"), captions)
     refused("scores", eccv_caption, similarity[1:], images, captions)
 
 

@@ -10,8 +10,8 @@ import math
 import pytest
 from workshop.analysis.human import TABLE_1, crisscrossed
 
-from itmlab.data import load
 from itmlab.metrics import Cider, Spice, human_judgement
+from tests.data.picture_files import load_captions
 
 pytestmark = [pytest.mark.real, pytest.mark.filterwarnings("ignore:SPICE"), pytest.mark.filterwarnings("ignore:NCS")]
 SPICE, CIDER, BINARY = "NCS with SPICE", "NCS with CIDEr", "binary relevance"
@@ -21,7 +21,7 @@ SPICE, CIDER, BINARY = "NCS with SPICE", "NCS with CIDEr", "binary relevance"
 def data(real_data, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ITMLAB_CACHE", str(tmp_path_factory.mktemp("cache")))
-        return load("captions", real_data("coco/captions_val1k.jsonl.gz"))
+        return load_captions(real_data("coco/captions_val1k.jsonl.gz"))
 
 
 @pytest.fixture(scope="module")
@@ -31,12 +31,10 @@ def ratings(real_data, data):
 
 @pytest.fixture(scope="module")
 def relevance(data):
-    """The matrices of both measures, with a caption among its own references and with it left out."""
-    cider, spice = Cider(data.captions_of()), Spice(data.captions_of())
-    return {
-        "in": {SPICE: spice.matrix(), CIDER: cider.matrix()},
-        "out": {SPICE: spice.matrix(leave_one_out=True), CIDER: cider.matrix(leave_one_out=True)},
-    }
+    """The matrices of both measures, and CIDEr's with a caption left out of its own references."""
+    cider = Cider(data.captions_of())
+    inside = {SPICE: Spice(data.captions_of()).matrix(), CIDER: cider.matrix()}
+    return {"in": inside, "out": {CIDER: cider.matrix(leave_one_out=True)}}
 
 
 def table(data, ratings, relevance, normalised):
@@ -78,6 +76,5 @@ def test_it_is_near_the_pinned_value_in_each_reading(tables, measure, pairs, pin
 
 
 def test_a_caption_among_its_own_references_makes_much_of_the_agreement(data, ratings, relevance, tables):
-    left_out = table(data, ratings, relevance["out"], "none")
-    for measure in (SPICE, CIDER):
-        assert 0.2 < left_out[measure]["all"].value < tables["none"][measure]["all"].value - 0.2
+    left_out = table(data, ratings, relevance["out"], "none")[CIDER]["all"].value
+    assert 0.2 < left_out < tables["none"][CIDER]["all"].value - 0.2

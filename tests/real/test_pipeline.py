@@ -12,7 +12,7 @@ pytestmark = pytest.mark.real
 
 @pytest.mark.parametrize("raw_text", [False, True], ids=["its own words", "raw text"])
 def test_tags_and_heads_on_the_test_split(real_data, capsys, raw_text):
-    sentences = read_sentences(real_data("ud_english_ewt/test.conllu.gz"))
+    sentences = list(read_sentences(real_data("ud_english_ewt/test.conllu.gz")))[::3]
     pipeline, examples = load_pipeline(), []
     for sentence in sentences:
         tree = doc_of(pipeline.vocab, [sentence])

@@ -96,28 +96,11 @@ def test_masked_padding_columns_change_no_choice(name, batch, seed, padding):
     assert plain.tolist() == padded.tolist()
 
 
-@pytest.mark.parametrize("name", [*DETERMINISTIC, "fne_unready"])
-def test_of_equals_the_lowest_index_is_taken(name):
-    scores = torch.full((2, 5), 0.4)
-    positives = torch.tensor([[True, False, False, False, False], [True, True, True, False, False]])
-    assert EVERY[name]()(scores, positives, torch.full((2,), 0.5), generator=generator()).tolist() == [1, 3]
-
-
 @pytest.mark.parametrize("name", EVERY)
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)])
 def test_no_anchors_or_no_candidates_is_a_choice_too(name, shape):
     chosen = EVERY[name]()(torch.zeros(shape), torch.zeros(shape).bool(), torch.zeros(shape[0]), generator=generator())
     assert chosen.dtype == torch.int64 and chosen.tolist() == [-1] * shape[0]
-
-
-@pytest.mark.parametrize("name", [name for name in EVERY if not name.startswith("fne")])
-def test_samplers_without_statistics_learn_nothing_and_refuse_state(name):
-    sampler = EVERY[name]()
-    sampler.observe(torch.eye(3), torch.eye(3).bool())
-    sampler.start_epoch(1)
-    assert sampler.state_dict() == {}
-    sampler.load_state_dict({})
-    refused("keeps no state", sampler.load_state_dict, {"positive": torch.zeros(3)})
 
 
 @pytest.mark.parametrize(

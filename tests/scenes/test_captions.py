@@ -13,17 +13,14 @@ from itmlab.text.graph import SceneGraph, SceneObject, tokenise
 
 
 def captions_of(scenes, unannotated):
-    return [
-        (facts, caption)
-        for index, facts in enumerate(scenes)
-        for caption in write_captions(facts, seed=0, index=index, unannotated=unannotated)
-    ]
+    written = [write_captions(facts, seed=0, index=at, unannotated=unannotated) for at, facts in enumerate(scenes)]
+    return [(facts, caption) for facts, captions in zip(scenes, written, strict=True) for caption in captions]
 
 
 @pytest.fixture(scope="module", params=[0.0, 0.5, 1.0])
 def written(request, many):
-    """(facts, caption) of 150 scenes."""
-    return captions_of(many[:150], request.param)
+    """(facts, caption) of 100 scenes."""
+    return captions_of(many[:100], request.param)
 
 
 def test_captions_are_true_of_their_image_and_differ(written):
@@ -58,12 +55,12 @@ def test_the_knob_goes_from_below_the_density_of_coco_to_far_above(many):
     """Measured on 200 scenes; on the 500 × 2,500 of the test split the default gives 0.17 %."""
     scenes = many[:200]
     labels, shares, lengths = TruthLabels(scenes), [], []
-    for unannotated in (0.0, 0.41, 0.75, 1.0):
+    for unannotated in (0.0, 0.41, 1.0):
         captions = captions_of(scenes, unannotated)
         true = sum(int((labels.column(caption.graph) == TRUE).sum()) - 1 for _, caption in captions)
         shares.append(true / (len(captions) * len(scenes)))
         lengths.append(np.mean([len(caption.graph.tokens) for _, caption in captions]))
-    assert shares[0] < 0.001 < shares[1] < 0.0035 and shares[3] > 0.022
+    assert shares[0] < 0.001 < shares[1] < 0.0035 and shares[2] > 0.022
     assert shares == sorted(shares) and lengths == sorted(lengths, reverse=True) and 12 <= lengths[1] <= 15
 
 
@@ -77,9 +74,3 @@ def test_a_kind_that_is_absent_makes_a_caption_false(written):
         objects = list(caption.graph.objects)
         objects[at] = SceneObject(dice.choice(absent), objects[at].attributes, objects[at].count, objects[at].plural)
         assert entails(facts, SceneGraph(tuple(objects), caption.graph.relations)) == FALSE
-
-
-def test_a_mirrored_picture_keeps_its_captions(written):
-    """No caption tells left from right, so that `data.flip` is safe on `scenes`."""
-    sides = {"left", "right", "leftmost", "rightmost", "left-hand", "right-hand", "clockwise"}
-    assert not any(sides & set(caption.graph.tokens) for _, caption in written)

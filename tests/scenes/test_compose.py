@@ -16,15 +16,6 @@ def test_every_kind_setting_and_deed_is_shown(many):
     assert all(set(verb.means) <= set(RULES) for verb in RELATIONS)
 
 
-def test_one_to_a_few_main_things_and_none_tiny(many):
-    for facts in many:
-        main = [entity for entity in facts.entities if entity.category not in ("stuff", "place", "worn")]
-        assert 1 <= len(main) <= 12
-        left, top, right, bottom = zip(*(entity.extent for entity in main), strict=True)
-        assert max(max(b - t, r - w) for w, t, r, b in zip(left, top, right, bottom, strict=True)) > 0.15
-        assert min(left) > -0.06 and max(right) < 1.06 and max(bottom) <= 1.0
-
-
 def test_the_graph_of_a_scene_is_true_of_it_and_json_keeps_it(many):
     for facts in many[:200]:
         assert len(facts.scene.graph.objects) == len(facts.entities)

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 
@@ -40,22 +39,6 @@ def test_answers_are_what_the_world_knows_of_an_object(data) -> None:
                 assert (asked[garment][given_answers[garment]] if given_answers[garment] >= 0 else None) == wanted
     of_nothing = answers(data.world.scenes[0], -1, asked)
     assert asked["kind"][of_nothing[0]] == NOTHING and set(of_nothing[1:]) == {-1}
-
-
-def test_patches_are_asked_what_covers_most_of_them(data) -> None:
-    marks_of_pixels = np.zeros((96, 96), dtype=int)
-    for number, mask in enumerate(data.world.masks(3)):
-        entity = data.world.objects(3)[number]
-        if entity.category != "place":
-            marks_of_pixels[mask.numpy() & ((entity.wearer is not None) | (marks_of_pixels == 0))] = number + 1
-    kinds = questions()["kind"]
-    results = [kinds[at] for at in data.world.patch_answers(3, 8, 8)[:, 0].tolist()]
-    for at, kind in enumerate(results):
-        row, column = divmod(at, 8)
-        patch = marks_of_pixels[row * 12 : row * 12 + 12, column * 12 : column * 12 + 12]
-        counts = np.bincount(patch.ravel())
-        best = {data.world.objects(3)[number - 1].kind for number in np.flatnonzero(counts == counts.max()) if number}
-        assert kind in best or (kind == NOTHING and not best)
 
 
 # What it sees.

@@ -41,7 +41,7 @@ def test_settings_look_different_and_leave_no_pixel_unmarked(setting):
     assert np.asarray(picture).std() > 10
 
 
-@pytest.mark.parametrize("size", [32, 96, 224, 320])
+@pytest.mark.parametrize("size", [32, 224])
 def test_any_size_shows_the_same_picture(size):
     scene = compose(0, 5)
     picture, marks = render(scene, size)

@@ -9,12 +9,12 @@ from itmlab.scenes.captions import write_captions
 from itmlab.scenes.entail import OPEN, TRUE, entails, parsed
 from itmlab.scenes.lexicon import nouns
 
-SCENES, OTHERS = 100, 4
+SCENES, OTHERS = 60, 4
 
 
 @pytest.fixture(scope="module")
 def read(many):
-    """(scene, caption, what was understood) of 1,500 captions, from the most specific to the most general."""
+    """(scene, caption, what was understood) of 900 captions, from the most specific to the most general."""
     rows = [
         (at, caption)
         for at in range(SCENES)

@@ -35,9 +35,9 @@ def test_regions_follow_their_images(kind, cache):
 
 
 def test_columns_are_the_labels_one_by_one(many):
-    scenes = many[:60]
+    scenes = many[:30]
     labels = TruthLabels(scenes)
-    for index in range(60):
+    for index in range(30):
         for caption in write_captions(many[index], seed=0, index=index, unannotated=0.8):
             one_by_one = [entails(facts, caption.graph) for facts in scenes]
             assert labels.column(caption.graph).tolist() == one_by_one
@@ -88,7 +88,7 @@ def test_select_renumbers_everything(scenes):
     assert torch.equal(scenes.world.truth(rows, columns), truth[rows][:, columns])
 
 
-def test_the_share_nobody_annotated_is_reported(scenes):
+def test_the_share_that_is_not_annotated_is_reported(scenes):
     measured, labels = scenes.world.unannotated(), scenes.world.truth()
     annotated = int((labels[scenes.image_of_caption, torch.arange(600)] == 1).sum())
     extra = int((labels == 1).sum()) - annotated

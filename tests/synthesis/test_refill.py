@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from itmlab.synthesis.refill import MaskedRefill
+from itmlab.synthesis.tags import MaskedRefill
 from itmlab.text import PhraseMasking, Relation, SceneGraph, SceneObject, Span, WordMasking
 from itmlab.text.alignment import align, mask_pieces, token_characters
 from itmlab.text.graph import tokenise

@@ -9,7 +9,6 @@ from sklearn.cluster import KMeans
 from torch.nn.functional import normalize
 
 from itmlab.errors import ItmlabError
-from itmlab.losses import InfoCMR, InfoNCE, TripletLoss
 from itmlab.synthesis import FeatureNegatives, SynHNC
 from itmlab.synthesis.synhnc import associate, kmeans, lloyd, recall, seeds, squared_distances, synthetic_negative
 from tests.synthesis.memory_by_loops import synthetic
@@ -88,37 +87,7 @@ def test_seeds_are_drawn_in_proportion_to_squared_distance():
     assert second.tolist() == pytest.approx([0, 1 / 4, 3 / 4], abs=0.02)
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.integers(0, 10**6), st.integers(1, 30), st.integers(1, 12), st.sampled_from([torch.float32, torch.float64]))
-def test_each_candidate_is_in_the_cluster_whose_centroid_is_nearest(seed, number, clusters, dtype):
-    points, allowed = features(number, seed=seed, dtype=dtype), some(3, number, seed=seed)
-    squared = squared_distances(points, points)
-    outcome = kmeans(squared, allowed, clusters, generator=seeded(seed), iterations=200)
-    for row, may in zip(outcome, allowed, strict=True):
-        used = row[may].unique()
-        if not len(used):
-            continue
-        centroids = torch.stack([points[row == cluster].double().mean(0) for cluster in used])
-        distances = torch.cdist(points[may].double(), centroids)
-        own_distance = distances[torch.arange(int(may.sum())), torch.searchsorted(used, row[may])]
-        assert (own_distance <= distances.min(1).values + 1e-3).all()
-
-
 # The memories, and what they recall.
-
-
-@BOTH_WEIGHTS
-@pytest.mark.parametrize("sigma", [0.1, 0.5, 2.0])
-def test_the_fast_form_is_the_equations_as_printed(weights, sigma):
-    """`synthetic_negative` inverts K + εI for one cluster; conjugate gradients solve for all of them."""
-    queries, points, to_anchor, squared, membership = setting()
-    outcome = associate(to_anchor, squared, membership, clusters=4, sigma=sigma, weights=weights)
-    result = recall(points, membership, outcome.coefficients, clusters=4)
-    for anchor, query in enumerate(queries):
-        for cluster in range(4):
-            mine = points[membership[anchor] == cluster]
-            expected = synthetic_negative(query, mine, sigma=sigma, weights=weights)
-            torch.testing.assert_close(result[anchor, cluster], expected, atol=1e-8, rtol=0)
 
 
 @settings(max_examples=80, deadline=None)
@@ -135,6 +104,10 @@ def test_it_is_the_loops_whatever_the_numbers(seed, candidates, clusters, sigma,
     result = recall(points, membership, outcome.coefficients, clusters=clusters).numpy()
     expected = synthetic(queries.numpy(), points.numpy(), membership.numpy(), clusters, sigma, weights, 1e-3)
     np.testing.assert_allclose(result, np.nan_to_num(expected), atol=1e-7)
+    first = points[membership[0] == 0]  # the equations as printed, which invert K + εI for one cluster
+    if len(first):
+        printed = synthetic_negative(queries[0], first, sigma=sigma, weights=weights)
+        np.testing.assert_allclose(result[0, 0], printed, atol=1e-7)
 
 
 # All of it, as a loss is given it.
@@ -210,22 +183,6 @@ def test_the_same_generator_gives_the_same_negatives_and_leaves_the_global_one_a
     first, again, other = (made(SynHNC(8), *inputs, seed=seed).features for seed in (0, 0, 1))
     assert torch.equal(first, again) and not torch.equal(first, other)
     assert torch.equal(before, torch.random.get_rng_state())
-
-
-def test_it_serves_any_loss_that_takes_extra_negatives():
-    """Nothing but features, a mask and a generator goes in, and columns with permissions come out."""
-    queries, points, positives = batch(8, 8)
-    queries.requires_grad_()
-    positives = torch.eye(8, dtype=torch.bool)
-    scores, matches = queries @ points.T, (queries * points).sum(1)
-    outcome = made(SynHNC(3), queries, points, positives)
-    all_scores = torch.cat([scores, outcome.scores(queries)], dim=1)
-    barred = torch.cat([positives, ~outcome.allowed], dim=1)
-    losses = [loss(all_scores, barred, matches) for loss in (InfoNCE(), InfoCMR(), TripletLoss())]
-    for loss in losses:
-        gradient = torch.autograd.grad(loss, queries, retain_graph=True)[0]
-        assert gradient.isfinite().all() and gradient.abs().sum() > 0
-    assert losses[0] > InfoNCE()(scores, positives, matches)
 
 
 @pytest.mark.parametrize(

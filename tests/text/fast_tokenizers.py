@@ -13,7 +13,7 @@ CORPUS = [
     "A well-worn café table next to a girl's skateboard",
     "Three people stand in front of a très grand building ; one holds an umbrella",
 ] * 5
-KINDS = ("ours", "gpt2", "roberta", "roberta untrimmed", "clip")
+KINDS = ("ours", "gpt2", "roberta", "clip")
 
 
 @cache
@@ -27,9 +27,8 @@ def tokenizer(kind: str) -> PreTrainedTokenizerFast:
 
 
 def _byte_level(kind: str) -> Tokenizer:
-    trim = kind == "roberta"
     built = Tokenizer(models.BPE())
-    built.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=kind != "gpt2", trim_offsets=trim)
+    built.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=kind != "gpt2")
     built.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     trainer = trainers.BpeTrainer(vocab_size=330, initial_alphabet=alphabet, special_tokens=["<s>", "</s>"])
@@ -37,7 +36,7 @@ def _byte_level(kind: str) -> Tokenizer:
     if kind == "gpt2":  # no frame at all
         built.post_processor = processors.ByteLevel(trim_offsets=False)
     else:
-        built.post_processor = processors.RobertaProcessing(("</s>", 1), ("<s>", 0), trim_offsets=trim)
+        built.post_processor = processors.RobertaProcessing(("</s>", 1), ("<s>", 0))
     return built
 
 

@@ -128,7 +128,7 @@ def test_a_folder_that_is_not_a_pipeline_is_one_line(tmp_path, config):
 
 def test_a_pipeline_without_a_parser_is_refused(tmp_path):
     spacy.blank("en").to_disk(tmp_path)
-    refused("no tagger and no parser and no lemmatizer", load_pipeline, str(tmp_path))
+    refused("no tagger or no parser", load_pipeline, str(tmp_path))
 
 
 def test_code_in_the_folder_of_a_pipeline_is_not_run(tmp_path):

@@ -5,7 +5,7 @@ import json
 import pytest
 from tokenizers import Tokenizer
 
-from itmlab.text.tokens import load_tokenizer, load_words, save_tokenizer, train_wordpiece
+from itmlab.text.tokens import load_tokenizer, save_tokenizer, train_wordpiece
 from tests.refusals import refused
 
 
@@ -31,7 +31,7 @@ CASES = {
     "merged": (sequence(*MERGED), "exponentially longer"),
     "by a pattern": (sequence(*[replace({"Regex": "[a-z]"}, "ab")] * 40), "exponentially longer"),
     "nested": (sequence(sequence(*DOUBLED)["normalizer"]), "exponentially longer"),
-    "prepended": (sequence(*[{"type": "Prepend", "prepend": "x" * 500}] * 10), "exponentially longer"),
+    "prepended": (sequence(*[{"type": "Prepend", "prepend": "x" * 500}] * 10), "too large"),
     "slow pattern": (sequence(replace({"Regex": "(a+)+$"}, "")), "exponential time"),
     "template": (template(1000), "repeats the text"),
     "unigram": ({"model": {"type": "Unigram", "vocab": [["a", 0.0]]}}, "Unigram"),
@@ -71,11 +71,3 @@ def test_a_huge_file_and_a_panic_of_the_library_are_one_line(folder, monkeypatch
     with open(folder / "tokenizer.json", "wb") as file:
         file.truncate(20 * 2**30)  # sparse: takes no room on the disk
     refused("too large", load_tokenizer, folder)
-
-
-def test_tokenisers_of_public_code_are_read(tmp_path):
-    words = ["<pad>", "<start>", "<end>", "<unk>", "dog"]
-    path = tmp_path / "vocabulary.json"
-    path.write_text(json.dumps({"word2idx": {word: number for number, word in enumerate(words)}}))
-    save_tokenizer(load_words(path), tmp_path)
-    assert load_tokenizer(tmp_path)("a Dog")["input_ids"] == [1, 3, 4, 2]

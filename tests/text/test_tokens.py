@@ -109,11 +109,6 @@ def test_numbers_are_spelled_and_unknown_words_are_named(query, read, unknown, t
     assert [word for word, _ in caption_words(words, "12 dogs", 9)] == ["12", "dogs"]
 
 
-def test_a_figure_that_the_vocabulary_holds_is_read_as_it_is():
-    tokenizer = tokenizer_of_words(["two", "2"])
-    assert tokenizer.convert_ids_to_tokens(tokenizer("2 two")["input_ids"])[1:-1] == ["2", "two"]
-
-
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.text(max_size=60), min_size=1, max_size=4), st.integers(3, 20))
 def test_any_text_at_all_is_encoded_and_every_word_position_is_a_word(captions, maximum):

@@ -1,4 +1,4 @@
-"""Custom components, one of each kind, as a user would write them."""
+"""Custom components as a user would write them."""
 
 from dataclasses import dataclass
 
@@ -11,16 +11,13 @@ from itmlab.models import DualEncoder, Encoded
 from itmlab.models.encoded import masked_mean, unit
 from itmlab.samplers import Sampler
 from itmlab.samplers.base import best, usable
-from itmlab.synthesis import FeatureNegatives, Negative, SentenceGenerator, Synthesiser
+from itmlab.synthesis import FeatureNegatives, Synthesiser
 from itmlab.text import parse
-
-RANK = 4
-COLOURS = {"red": "green", "green": "blue", "blue": "yellow", "yellow": "red"}
 
 
 @dataclass
 class FifthHardest(Sampler):
-    rank: int = RANK
+    rank: int = 4
 
     def choose(self, scores, positives, positive_scores, *, generator):
         return best(scores, usable(scores, positives), self.rank)
@@ -88,19 +85,6 @@ class Between(Synthesiser):
         nearest = (anchors @ candidates.T).masked_fill(positives, -9).argmax(dim=1)
         mixed = normalize(self.share * anchors + (1 - self.share) * candidates[nearest], dim=1)
         return FeatureNegatives(mixed[:, None], ~positives.all(dim=1, keepdim=True))
-
-
-@dataclass
-class OtherColour(SentenceGenerator):
-    def __call__(self, captions, graphs, image_captions, *, generator):
-        return [
-            [
-                Negative(caption.replace(colour, other), replacement=(other,))
-                for colour, other in COLOURS.items()
-                if colour in caption
-            ]
-            for caption in captions
-        ]
 
 
 class MeanOfPieces(DualEncoder):

@@ -7,14 +7,12 @@ import pytest
 import torch
 
 import itmlab
-from itmlab.losses import Loss
 from itmlab.samplers import Sampler
 from itmlab.train import Run
 from itmlab.train.loop import train
 from itmlab.train.recipes import Recipe
 from tests.refusals import refused
 from tests.train import components
-from tests.train.test_objective import IDS, ROWS, features, objective
 from tests.train.world import micro
 
 USES = {
@@ -69,12 +67,6 @@ class NoDataclass(Sampler):
 
 
 @dataclass
-class InfiniteLoss(Loss):
-    def forward(self, scores, positives, positive_scores):
-        return scores.sum(dim=1) / 0
-
-
-@dataclass
 class Unhashable(components.LearntTemperature):
     pass
 
@@ -86,23 +78,9 @@ class Unhashable(components.LearntTemperature):
         ({"sampler": NoDataclass()}, "dataclass"),
         ({"sampler": components.SoftHinges()}, "Sampler"),
         ({"sampler": components.FifthHardest(), "sampler__rnak": 3}, "rnak"),
-        ({"loss": InfiniteLoss(), "sampler": None}, "one finite number"),
         ({"loss": Unhashable()}, "eq=False"),
         ({"encoder": components.LearntTemperature}, "not a Model"),
     ],
 )
 def test_what_cannot_be_used_is_refused_at_once(changes, word):
     refused(word, itmlab.recipe("fne").replace, **changes)
-
-
-def test_a_margin_can_grow_during_training():
-    (images, captions), losses = features(0), []
-    asked = objective("info_nce", loss=components.GrowingMargin(0.4))
-    for step in (0, 9):
-        asked.step, asked.total_steps = step, 10
-        losses.append(asked(images, captions, IDS, ROWS, None, epoch=1).loss.item())
-    fixed = [
-        objective("hardest", loss__margin=margin)(images, captions, IDS, ROWS, None, epoch=1).loss.item()
-        for margin in (0.04, 0.4)
-    ]
-    assert losses == pytest.approx(fixed) and losses[0] < losses[1]

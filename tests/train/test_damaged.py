@@ -9,7 +9,7 @@ import itmlab
 from itmlab.models import build_model
 from itmlab.models.base import read_weights
 from itmlab.models.digest import digest_of
-from itmlab.train.checkpoint import shipped_names
+from itmlab.train.directory import shipped_names
 from itmlab.train.loop import train
 from itmlab.train.run import Run
 from tests.refusals import refused

@@ -26,7 +26,6 @@ SMALL = {"dimension": 12, "word_dimension": 10, "similarity_dimension": 8, "voca
 SMALL_OSCAR = {"hidden": 16, "layers": 1, "heads": 2, "intermediate": 24, "vocabulary_size": 150}
 SMALL_MATCHER = {"similarity_dimension": 8}
 ALL = ("scan+syn+info", "vsrn+info", "vsepp+syn", "itcontrast", "oscar_sgraf")
-RELEASED = ("scan_i2t, released", "saf, released", "vsrn, released")
 
 
 @pytest.fixture(scope="module")
@@ -38,8 +37,6 @@ def small(name, **changes):
     """A named recipe that trains in a second: batches of 6 pictures with 2 captions, 2 epochs, 1 of them warm-up."""
     sizes = SMALL_OSCAR if name.startswith(("oscar", "itcontrast")) else SMALL
     sizes = sizes | SMALL_MATCHER if name == "oscar_sgraf" else sizes
-    name, _, preset = name.partition(", ")
-    sizes = sizes | ({"preset": preset} if preset else {})
     recipe = itmlab.recipe(name).replace(**{f"model__{field}": value for field, value in sizes.items()})
     recipe = recipe.replace(data__batch_size=6, data__epochs=2, data__warm_up_epochs=1, data__captions_per_image=2)
     recipe = recipe.replace(data__validation=None, data__validate_every=1, start=None)
@@ -52,7 +49,7 @@ def task_and_batch(recipe, data):
     return task, first_batch(data, size=6, seed=1, captions_per_image=2, **task.preparation())
 
 
-@pytest.mark.parametrize("name", [*ALL, *RELEASED])
+@pytest.mark.parametrize("name", ALL)
 def test_every_encoder_trains_resumes_and_searches(name, scenes, tmp_path):
     recipe = small(name)
     once = train(recipe, scenes, tmp_path / "once", progress=False)
@@ -66,7 +63,7 @@ def test_every_encoder_trains_resumes_and_searches(name, scenes, tmp_path):
 
 
 def test_a_dual_encoder_begins_with_the_transformer_of_a_cross_encoder(scenes, tmp_path):
-    tower = build_model(replace(itmlab.recipe("uniter_pretraining").model, **SMALL_OSCAR), scenes.captions).eval()
+    tower = build_model(replace(itmlab.recipe("uniter").model, **SMALL_OSCAR), scenes.captions).eval()
     tower.save(tmp_path / "tower")
     begun = first_model(small("oscar", start=str(tmp_path / "tower")), [])
     begun.save(tmp_path / "apart")
@@ -81,9 +78,7 @@ def test_a_dual_encoder_begins_with_the_transformer_of_a_cross_encoder(scenes, t
 
 
 def test_a_cross_encoder_begins_with_the_transformer_of_a_dual_encoder(scenes, tmp_path):
-    recipe = itmlab.recipe("uniter_pretraining").replace(
-        model=replace(itmlab.recipe("uniter_pretraining").model, **SMALL_OSCAR)
-    )
+    recipe = itmlab.recipe("uniter").replace(model=replace(itmlab.recipe("uniter").model, **SMALL_OSCAR))
     apart = first_model(small("oscar_sgraf", start=None), scenes.captions)
     apart.save(tmp_path / "apart")
     begun = first_model(recipe.replace(start=str(tmp_path / "apart")), [])
@@ -181,19 +176,10 @@ def test_with_the_oracle_only_surely_false_items_are_prototypes(scenes, monkeypa
     assert synthesised[0][2].equal(not_false) and synthesised[1][2].equal(not_false.T)
 
 
-def test_pictures_without_regions_and_several_processes_are_refused(scenes, tmp_path):
+def test_pictures_without_regions_are_refused(scenes, tmp_path):
     plain, recipe = scenes.select(range(12)), small("scan")
     plain.regions = None
     refused("looks at regions and the data have none", train, recipe, plain, tmp_path / "run", progress=False)
-    model = build_model(recipe.model, scenes.captions)
-    two = type("Two", (), {"num_processes": 2, "device": torch.device("cpu")})()
-    refused("train in one process", DualEncoderTask, recipe, scenes, model, two, torch.Generator())
-
-
-def test_a_memory_holds_features_of_regions_too(scenes, tmp_path):
-    sizes = {f"model__{field}": value for field, value in SMALL_OSCAR.items()}
-    recipe = itmlab.recipe("fne", on="regions").replace(start=None, data__steps=4, data__batch_size=6, **sizes)
-    assert train(recipe, scenes, tmp_path / "run", progress=False).finished
 
 
 def test_padding_to_few_lengths_changes_no_feature(scenes):

@@ -4,14 +4,12 @@ import pytest
 import torch
 
 from itmlab.models import build_model
-from itmlab.samplers import Hardest
 from itmlab.synthesis import FeatureNegatives, Negative, generate_negatives, write_negatives
 from itmlab.synthesis.files import read_negatives
 from itmlab.train.loop import train
 from itmlab.train.settings import ExtraNegatives
 from itmlab.train.step_dual import ExtraCaptions
 from tests.refusals import refused
-from tests.train.test_objective import IDS, ROWS, features, hinges, objective
 from tests.train.test_resume import same_bytes
 from tests.train.world import COLOURS, micro
 
@@ -42,33 +40,6 @@ def extras(seed=5, count=3):
     return FeatureNegatives(values, allowed)
 
 
-def slow_hinges(images, captions, extra):
-    """All hinges of each image anchor with its own extra negatives behind, and of each caption anchor without."""
-    to_captions = hinges(images, captions, captions, IDS, IDS)
-    for row, row_hinges in enumerate(to_captions):
-        positive = images[row] @ captions[row]
-        row_hinges += [
-            (0.2 - positive + images[row] @ negative).clamp(min=0)
-            for negative in extra.features[row][extra.allowed[row]]
-        ]
-    return to_captions, hinges(captions, images, images, IDS, IDS)
-
-
-@pytest.mark.parametrize(("name", "take"), [("triplet", sum), ("hardest", max), ("semi_hard", max)])
-def test_losses_and_samplers_see_them(name, take):
-    (images, captions), extra = features(0), extras()
-    chooser = {"sampler": Hardest()} if name == "semi_hard" else {}
-    expected = sum(sum(map(take, side)) / 6 for side in slow_hinges(images, captions, extra))
-    outcome = objective(name, **chooser)(images, captions, IDS, ROWS, None, 1, (extra, None))
-    assert outcome.loss.item() == pytest.approx(expected.item(), rel=1e-5)
-    sides = [images, captions, extra.features]
-    gradients = [torch.autograd.grad(loss, sides) for loss in (outcome.loss, expected)]
-    for gradient, slow in zip(*gradients, strict=True):
-        torch.testing.assert_close(gradient, slow)
-    if chooser:
-        assert (outcome.chosen[:6] >= 6).any() and (outcome.chosen[6:] < 6).all()
-
-
 def test_different_negatives_are_drawn_and_gaps_marked(data, file):
     training = data.split("train")
     model = build_model(micro(model__vocabulary_size=200).model, training.captions, seed=0)
@@ -95,15 +66,6 @@ def test_they_join_in_after_the_warm_up_and_a_run_resumes(data, file, tmp_path):
     plain = train(micro("fne"), data, tmp_path / "plain", progress=False)
     assert once.history[0]["loss"] == plain.history[0]["loss"]
     assert once.history[-1]["loss"] != plain.history[-1]["loss"]
-
-
-def test_a_run_does_not_resume_with_another_file(data, file, tmp_path):
-    copy = tmp_path / "copy.jsonl"
-    copy.write_bytes(file.read_bytes())
-    recipe = micro("triplet", extra_negatives={"path": str(copy)})
-    train(recipe, data, tmp_path / "run", max_steps=2, progress=False)
-    copy.write_bytes(file.read_bytes().replace(b"red", b"sad"))
-    refused("extra_negatives is", train, recipe, data, tmp_path / "run", progress=False)
 
 
 def test_a_file_that_is_missing_or_of_other_captions_is_refused(data, file, tmp_path):

@@ -1,11 +1,9 @@
 """The loop: the learning rate over a run, what is recorded and kept, and where it stops."""
 
-from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 
 import pytest
 import torch
-from accelerate.state import AcceleratorState
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,11 +14,10 @@ from itmlab.losses import Loss
 from itmlab.models import DualEncoder
 from itmlab.models.dual_encoder import Momentum
 from itmlab.train import loop
-from itmlab.train.checkpoint import CHECKPOINT_FILE, load_checkpoint
+from itmlab.train.directory import CHECKPOINT_FILE, load_checkpoint
 from itmlab.train.loop import learning_rate_at, train
 from itmlab.train.record import TrainingWarning
 from itmlab.train.settings import OptimiserSettings
-from itmlab.train.state import build_optimiser
 from tests.refusals import refused
 from tests.train.test_resume import same_bytes
 from tests.train.world import micro
@@ -93,58 +90,6 @@ def test_a_few_steps_give_a_model_already(data, tmp_path):
     assert train(micro(), data, tmp_path / "run", max_steps=1, progress=False).epochs == []
 
 
-@contextmanager
-def session(name):
-    """A session in which a default of torch was changed."""
-    settings = {
-        "random state": lambda: torch.manual_seed(123),
-        "float64": lambda: torch.set_default_dtype(torch.float64),
-        "bfloat16": lambda: torch.set_default_dtype(torch.bfloat16),
-        "device": lambda: torch.set_default_device("meta"),
-        "no gradients": lambda: torch.set_grad_enabled(False),
-    }
-    blocks = {"inference": torch.inference_mode(), "autocast": torch.autocast("cpu", torch.bfloat16)}
-    try:
-        with blocks.get(name, nullcontext()):
-            settings.get(name, int)()
-            yield
-    finally:
-        torch.set_default_dtype(torch.float32)
-        torch.set_default_device(None)
-        torch.set_grad_enabled(True)
-
-
-SESSIONS = ["random state", "float64", "bfloat16", "device", "no gradients", "inference", "autocast"]
-
-
-@pytest.mark.parametrize("name", SESSIONS)
-def test_a_run_is_the_same_in_any_session_which_it_leaves_alone(name, finished_once, data, tmp_path):
-    with session(name):
-        before = torch.get_rng_state(), torch.get_default_dtype(), torch.is_grad_enabled()
-        again = train(micro(), data, tmp_path / "run", progress=False)
-        assert (torch.get_default_dtype(), torch.is_grad_enabled()) == before[1:]
-        assert torch.get_rng_state().equal(before[0])
-    assert same_bytes(again, finished_once)
-
-
-@pytest.fixture
-def fresh_accelerate():
-    """A process in which `accelerate` has not started."""
-    AcceleratorState._reset_state(True)
-    yield
-    AcceleratorState._reset_state(True)
-
-
-@pytest.mark.parametrize(("name", "value"), [("WORLD_SIZE", "x"), ("WORLD_SIZE", "2"), ("LOCAL_RANK", "x")])
-def test_an_environment_of_processes_that_do_not_exist_is_refused(
-    name, value, fresh_accelerate, data, tmp_path, monkeypatch
-):
-    if value != "x" or name != "WORLD_SIZE":
-        monkeypatch.setenv("LOCAL_RANK", "0")
-    monkeypatch.setenv(name, value)
-    refused("WORLD_SIZE", train, micro(), data, tmp_path / "run", progress=False)
-
-
 @pytest.mark.parametrize("error", [MemoryError, lambda: torch.empty(2**60), lambda: torch.empty(2**62, 2**62)])
 def test_memory_that_cannot_be_had_is_refused(error, data, tmp_path, monkeypatch):
     def state(*_):
@@ -187,34 +132,9 @@ def test_a_loss_that_is_not_finite_stops_before_a_checkpoint_has_it(finished, da
     assert same_bytes(train(micro(), data, tmp_path / "run", progress=False), finished)
 
 
-def test_a_gradient_that_is_not_finite_stops_too(data, tmp_path, monkeypatch):
-    encode = DualEncoder.encode_images
-
-    def steep(self, pixels):
-        encoded = encode(self, pixels)
-        if encoded.pooled.requires_grad:
-            encoded.pooled.register_hook(lambda gradient: gradient * float("inf"))
-        return encoded
-
-    monkeypatch.setattr(DualEncoder, "encode_images", steep)
-    with pytest.raises(ItmlabError, match=r"the gradient is (nan|inf) at step 1 \(epoch 1\)"):
-        train(micro(), data, tmp_path / "run", progress=False)
-
-
 def test_low_precision_trains_as_well(data, tmp_path):
     run = train(micro(optimiser__precision="bfloat16"), data, tmp_path / "run", progress=False)
     assert run.finished and all(weight.dtype == torch.float32 for weight in run.model.parameters())
-
-
-def test_a_step_that_is_not_finite_is_skipped():
-    """On a GPU a few more steps follow before it is noticed."""
-    layer = torch.nn.Linear(2, 1)
-    optimiser, before = build_optimiser(layer, micro().optimiser), layer.weight.detach().clone()
-    layer(torch.ones(2)).sum().backward()
-    for not_finite in (True, False):
-        optimiser.found_inf = torch.tensor(float(not_finite))
-        optimiser.step()
-        assert layer.weight.equal(before) == not_finite
 
 
 def messages(run):

@@ -15,10 +15,8 @@ import itmlab
 from itmlab.data.captionset import CaptionSet
 from itmlab.data.pictures import Pictures
 from itmlab.synthesis.files import read_negatives
-from itmlab.train import mining
 from itmlab.train.mining import Mined, mine
 from itmlab.train.scores import embed
-from tests.plain_model import PlainModel
 from tests.refusals import refused
 
 
@@ -104,30 +102,6 @@ def test_it_is_what_loops_over_all_pairs_find(case, number, skip, margins) -> No
             assert (nearest.negatives >= 0).equal(nearest.scores.isfinite())
 
 
-def test_another_order_of_pictures_and_captions_gives_the_same() -> None:
-    data, features = pairs_of(list(range(9)), list(range(18)))
-    order = torch.randperm(9, generator=torch.Generator().manual_seed(1))
-    other = data.select(order)
-    captions = [data.captions.index(caption) for caption in other.captions]
-    options = {"number": 4, "relative_margin": 0.05}
-    first, second = mine(features, data, **options), mine((features[0][order], features[1][captions]), other, **options)
-    for place, image in enumerate(order.tolist()):
-        assert [captions[caption] for caption in second.captions.of(place)] == first.captions.of(image)
-    for place, caption in enumerate(captions):
-        assert [int(order[image]) for image in second.images.of(place)] == first.images.of(caption)
-
-
-def test_chunks_change_nothing(monkeypatch) -> None:
-    data, features = pairs_of([index % 30 for index in range(40)], [index % 37 for index in range(80)])
-    options = {"number": 5, "skip": 1, "relative_margin": 0.0}
-    at_once = mine(features, data, **options)
-    monkeypatch.setattr(mining, "SCORES_AT_ONCE", 300)
-    chunked = mine(features, data, **options)
-    for first, second in ((at_once.captions, chunked.captions), (at_once.images, chunked.images)):
-        assert first.negatives.equal(second.negatives) and first.counts == second.counts
-        torch.testing.assert_close(first.scores, second.scores, rtol=0, atol=0, equal_nan=True)
-
-
 def test_the_truth_is_counted_and_everything_written_is_read_back(tmp_path) -> None:
     data = itmlab.load("scenes", images=24, unannotated=1.0, cache=tmp_path / "scenes")
     features = torch.randn(2, 120, 8, generator=torch.Generator().manual_seed(0))
@@ -152,30 +126,10 @@ def test_the_truth_is_counted_and_everything_written_is_read_back(tmp_path) -> N
     assert len(rows) == len(read) and rows[0]["negative"] == data.captions[mined.captions.of(0)[0]]
 
 
-def test_a_model_with_features_and_one_that_scores_pairs_are_both_encoders(tmp_path) -> None:
-    run = itmlab.pretrained("triplet")
-    data = itmlab.load("scenes", images=12, cache=tmp_path)
-    by_run = mine(run, data, truth=False)
-    features = embed(run.model, data)
-    by_features = mine((features.images, features.captions), data, truth=False)
+def test_a_run_and_its_features_are_both_encoders(tmp_path) -> None:
+    run, data = itmlab.pretrained("triplet"), itmlab.load("scenes", images=12, cache=tmp_path)
+    by_run, by_features = (mine(encoder, data, truth=False) for encoder in (run, tuple(embed(run.model, data))))
     assert by_run.captions.negatives.equal(by_features.captions.negatives)
-
-    class Pairs(PlainModel):
-        encodes_apart, prepared = False, 0
-
-        def prepare_captions(self, captions):
-            return torch.arange(len(data.captions))[: len(captions)]
-
-        def prepare_images(self, images):
-            self.prepared += len(images)
-            return torch.arange(self.prepared - len(images), self.prepared)
-
-        def similarity(self, images, captions):
-            return (features.images @ features.captions.T)[images][:, captions]
-
-    by_pairs = mine(Pairs(), data, truth=False)
-    assert by_pairs.captions.negatives.equal(by_run.captions.negatives)
-    assert by_pairs.images.negatives.equal(by_run.images.negatives)
 
 
 def test_what_cannot_be_mined_is_refused_in_one_line() -> None:

@@ -25,9 +25,7 @@ MIXTURES = {
     "OSCAR with SGRAF, SAM as released": lambda file: small("oscar_sgraf").replace(
         loss=TripletLoss(reduce="sum"), adaptive_margin={"preset": "released"}, synthesis=SynHNC(clusters=2)
     ),
-    "TAGS over a file, batch mining": lambda file: tower(
-        **REGIONS, tags__generator="file", tags__mining="batch", tags__alignment=0.5, tags__matching="contrast", **file
-    ),
+    "TAGS over a file": lambda file: tower(**REGIONS, tags__generator="file", tags__matching="contrast", **file),
     "WM by rule": lambda file: tower("wm", **REGIONS, tags__generator="vse_c", tags__matching="binary"),
 }
 

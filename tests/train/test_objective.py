@@ -8,8 +8,6 @@ from torch.nn.functional import normalize
 
 from itmlab.samplers import Hardest, MomentumQueue, Oracle, Pool, Sampler
 from itmlab.scenes import load
-from itmlab.synthesis import FeatureNegatives
-from itmlab.train import step_dual
 from itmlab.train.loop import train
 from itmlab.train.step_dual import Objective
 from tests.refusals import refused
@@ -70,12 +68,9 @@ def hinges(anchors, positives, candidates, anchor_ids, candidate_ids, margin=0.2
 
 def test_the_triplet_loss_is_the_sum_of_hinges_of_the_batch():
     images, captions = features(0)
-    expected = sum(
-        sum(map(sum, hinges(*sides, IDS, IDS))) / 6
-        for sides in ((images, captions, captions), (captions, images, images))
-    )
+    both = hinges(images, captions, captions, IDS, IDS) + hinges(captions, images, images, IDS, IDS)
     loss, chosen = objective("triplet")(images, captions, IDS, ROWS, None, epoch=1)
-    assert chosen is None and loss.item() == pytest.approx(expected.item(), rel=1e-5)
+    assert chosen is None and loss.item() == pytest.approx(sum(map(sum, both)).item() / 6, rel=1e-5)
 
 
 def test_warm_up_is_info_nce_in_the_batch_whatever_the_recipe():
@@ -92,25 +87,14 @@ def test_warm_up_is_info_nce_in_the_batch_whatever_the_recipe():
 
 
 def test_hardest_is_the_largest_hinge_by_either_road():
-    images, captions = features(0)
-    expected = sum(
-        sum(map(max, hinges(*sides, IDS, IDS))) / 6
-        for sides in ((images, captions, captions), (captions, images, images))
-    )
-    assert objective("hardest")(images, captions, IDS, ROWS, None, epoch=1).loss.item() == pytest.approx(
-        expected.item()
-    )
-    sampled = objective("semi_hard", sampler=Hardest())(images, captions, IDS, ROWS, None, epoch=1)
-    assert sampled.loss.item() == pytest.approx(expected.item())
-    for side in (images, captions):
-        side.grad = None
-    sampled.loss.backward()
-    gradients = [side.grad.clone() for side in (images, captions)]
-    for side in (images, captions):
-        side.grad = None
-    expected.backward()
-    for side, gradient in zip((images, captions), gradients, strict=True):
-        torch.testing.assert_close(side.grad, gradient)
+    sides = images, captions = features(0)
+    expected = sum(map(max, hinges(images, captions, captions, IDS, IDS)))
+    expected = (expected + sum(map(max, hinges(captions, images, images, IDS, IDS)))) / 6
+    sampled = objective("semi_hard", sampler=Hardest())(images, captions, IDS, ROWS, None, epoch=1).loss
+    plain = objective("hardest")(images, captions, IDS, ROWS, None, epoch=1).loss
+    assert sampled.item() == pytest.approx(expected.item()) == pytest.approx(plain.item())
+    for gradient, slow in zip(*(torch.autograd.grad(loss, sides) for loss in (sampled, expected)), strict=True):
+        torch.testing.assert_close(gradient, slow)
 
 
 def test_the_memory_is_filled_first_and_searched_from_the_epoch_after():
@@ -154,48 +138,33 @@ def test_a_batch_of_one_image_has_a_loss_of_zero_with_a_gradient():
 @pytest.mark.parametrize("name", ["semi_hard", "hardest_memory"])
 @pytest.mark.parametrize("take", ["true_negatives", "false_negatives"])
 def test_an_oracle_trains_on_what_the_world_calls_false_or_true(name, take, tmp_path, monkeypatch):
-    """Every negative of a run against the world's own answer for that pair."""
+    """The label of each negative of a run is the one that the oracle takes, unless its candidates have none."""
     monkeypatch.setenv("ITMLAB_CACHE", str(tmp_path / "cache"))
-    data, steps = load(images=48, size=64, unannotated=1.0), []
+    data, choices, choose = load(images=48, size=64, unannotated=1.0), [], Oracle.__call__
+    labels = data.split("train").world.truth()
 
-    def listened(self, batch, slow, epoch, *others):
-        earlier = self.memory.state_dict() if self.memory and epoch else None
-        outcome = self.ask(batch, slow, epoch, *others)
-        if outcome.chosen is not None:
-            filled = 0 if earlier is None else int(earlier["filled"])
-            queued = [[] if earlier is None else earlier[ids][:filled].tolist() for ids in ("image_ids", "caption_ids")]
-            numbers = batch.image_ids.tolist(), batch.caption_ids.tolist()
-            steps.append((*numbers, numbers[0] + queued[0], numbers[1] + queued[1], outcome.chosen.tolist()))
-        return outcome.loss
+    def listened(self, scores, positives, positive_scores, *, generator, context):
+        chosen = choose(self, scores, positives, positive_scores, generator=generator, context=context)
+        of_images = labels[context.anchor_images][:, context.candidate_captions]
+        of_captions = labels[context.candidate_images][:, context.anchor_captions].T
+        assert context.truth.equal(of_images) or context.truth.equal(of_captions)
+        choices.extend(zip(chosen.tolist(), context.truth, positives, strict=True))
+        return chosen
 
-    monkeypatch.setattr(Listened, "__call__", listened)
-    monkeypatch.setattr(step_dual, "Objective", Listened)
+    monkeypatch.setattr(Oracle, "__call__", listened)
     recipe = micro(name, sampler=Oracle(take), data__warm_up_epochs=0, data__epochs=2)
     train(recipe.replace(data__captions_per_image=2), data, tmp_path / "run", progress=False)
-    labels, taken = data.split("train").world.truth(), []
-    for images, captions, pool_images, pool_captions, chosen in steps:
-        for row, column in enumerate(chosen):
-            at = row % len(images)
-            if row < len(images):
-                pairs = [(images[at], caption) for caption in pool_captions]
-            else:
-                pairs = [(image, captions[at]) for image in pool_images]
-            others = [pair for pair, image in zip(pairs, pool_images, strict=True) if image != images[at]]
-            wanted = [pair for pair in others if labels[pair] == int(take == "false_negatives")]
-            assert column < 0 or pairs[column] in (wanted or others)
-            assert column >= 0 or not (wanted if take == "true_negatives" else others)
-            taken.append(int(labels[pairs[column]]) if column >= 0 and wanted else None)
-    assert len(steps) > 6 and taken.count(int(take == "false_negatives")) > 10
+    wanted_label, taken = int(take == "false_negatives"), 0
+    for column, truth, positives in choices:
+        wanted = (truth == wanted_label) & ~positives
+        if wanted.any():
+            assert column >= 0 and wanted[column]
+            taken += 1
+        else:
+            assert column < 0 or take == "false_negatives"
+    assert taken > 10
 
 
-def test_to_an_oracle_an_anchors_own_candidates_are_false_and_without_a_world_there_is_none(tmp_path):
-    everything = lambda captions, images: torch.ones(len(captions), len(images), dtype=torch.int8)  # noqa: E731
-    extra, (images, captions) = FeatureNegatives(torch.randn(6, 2, 8), torch.ones(6, 2).bool()), features(0)
-    for take, takes_own in (("true_negatives", True), ("false_negatives", False)):
-        asked = objective("semi_hard", sampler=Oracle(take))
-        asked.truth = everything
-        chosen = asked(images, captions, IDS, ROWS, None, 1, (extra, None)).chosen
-        assert all((column >= 6) == takes_own for column in chosen[:6].tolist())
-        assert all((column < 0) == takes_own for column in chosen[6:].tolist())
+def test_without_a_world_there_is_no_oracle(tmp_path):
     without = micro("semi_hard", sampler=Oracle()), small_world(), tmp_path / "run"
     refused("no ground truth", train, *without, progress=False)

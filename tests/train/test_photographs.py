@@ -7,10 +7,8 @@ from PIL import Image
 
 import itmlab
 from itmlab.data.captionset import CaptionSet
-from itmlab.models.photographs import EFFICIENTNET, with_photo_features
+from itmlab.models.photographs import with_photo_features
 from itmlab.train import train
-from itmlab.train.named import DUAL, WITHOUT_PHOTOS
-from tests.refusals import refused
 
 CAPTIONS = ("a dog runs on the green grass", "two men ride a horse", "a girl in a red dress", "a cat on a bench")
 
@@ -30,20 +28,8 @@ def data() -> CaptionSet:
     return with_photo_features(noise, progress=False)
 
 
-def test_methods_keep_their_parts_and_read_the_same_frozen_encoders() -> None:
-    for name in set(DUAL) - set(WITHOUT_PHOTOS):
-        recipe, published = itmlab.recipe(name, on="photos"), itmlab.recipe(name)
-        assert type(recipe.loss) is type(published.loss) and recipe.adaptive_margin == published.adaptive_margin
-        assert type(recipe.sampler) is type(published.sampler) and recipe.memory == published.memory
-        assert (recipe.model.photo_encoder, recipe.model.word_vectors) == (EFFICIENTNET, "wordllama")
-
-
 @pytest.mark.parametrize("name", ["fne", "sam", "itcontrast", "sgraf", "vsrn"])
 def test_each_takes_steps(name, data, tmp_path) -> None:
     few = {"data__batch_size": 8, "data__warm_up_epochs": 0, "data__validation": 0, "model__dimension": 16}
     run = train(itmlab.recipe(name, on="photos").replace(**few), data, tmp_path, progress=False, max_steps=2)
     assert run.epochs and np.isfinite(run.epochs[0]["loss"])
-
-
-def test_cross_encoders_learn_nothing_from_few_photographs_and_are_refused() -> None:
-    refused("no recipe on photos", itmlab.recipe, "tags", on="photos")

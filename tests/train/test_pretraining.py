@@ -1,7 +1,5 @@
 """Pretraining of both encoders apart: masked words, questions about patches, and that neither learns of the other."""
 
-import math
-
 import pytest
 import torch
 from accelerate import Accelerator
@@ -14,7 +12,7 @@ from itmlab.data import load
 from itmlab.data.batches import PairBatches
 from itmlab.train.directory import first_model
 from itmlab.train.loop import train
-from itmlab.train.pretraining import KEPT, UNASKED, TowerTask, masked_words, patch_loss
+from itmlab.train.pretraining import KEPT, TowerTask, masked_words
 from itmlab.train.state import State
 from tests.refusals import refused
 from tests.train.test_resume import same_bytes
@@ -52,33 +50,6 @@ def test_only_words_are_hidden_and_only_the_hidden_are_predicted(seed, captions,
     predicted = labels != KEPT
     assert predicted.any() and not (predicted & ~words).any()
     assert torch.equal(labels[predicted], pieces[predicted]) and torch.equal(hidden[~predicted], pieces[~predicted])
-
-
-def test_eight_of_ten_are_hidden_one_is_another_and_one_stays() -> None:
-    pieces = torch.full((1000, 100), 7)
-    hidden, labels = masked_words(pieces, torch.ones_like(pieces), Pieces(), 0.15, torch.Generator().manual_seed(0))
-    predicted = labels != KEPT
-    assert math.isclose(predicted.float().mean(), 0.15, abs_tol=0.01)
-    given_pieces = hidden[predicted]
-    assert math.isclose((given_pieces == 4).float().mean(), 0.8 + 0.1 / 20, abs_tol=0.01)
-    assert math.isclose((given_pieces == 7).float().mean(), 0.1 + 0.1 / 20, abs_tol=0.01)
-
-
-# What is asked of the patches.
-
-
-def test_patches_are_asked_each_question_that_arises() -> None:
-    torch.manual_seed(0)
-    numbers, logits = [3, 2], torch.randn(2, 4, 5)
-    asked = torch.stack([torch.randint(3, (2, 4)), torch.randint(-1, 2, (2, 4))], dim=2)
-    total = 0.0
-    for image in range(2):
-        for patch in range(4):
-            for first, (question, count) in zip((0, 3), enumerate(numbers), strict=True):
-                answer = asked[image, patch, question].item()
-                if answer != UNASKED:
-                    total -= logits[image, patch, first : first + count].log_softmax(0)[answer].item()
-    assert math.isclose(patch_loss(logits, asked, numbers).item(), total / 8, rel_tol=1e-5)
 
 
 def gradients(data, order: list[int]) -> dict[str, Tensor]:

@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 
 import itmlab
 from itmlab.fields import to_plain
-from itmlab.losses import InfoCMR, TripletLoss
+from itmlab.losses import InfoCMR
 from itmlab.samplers import Hardest, Softest
 from itmlab.synthesis import SynHNC
-from itmlab.train.named import names
 from itmlab.train.recipes import Recipe
 from itmlab.train.settings import MemorySettings
 from tests.refusals import refused
@@ -44,38 +43,19 @@ WRONG = [
     ("fne", {"data.epoch": 3}, "did you mean epochs"),
     ("fne", {"sampler.prior": "low"}, "sampler.prior must be .*'low'"),
     ("fne", {"sampler.prior": 2.0}, "prior"),
-    ("fne", {"sampler": "Hardes"}, "Hardest"),
     ("fne", {"data.epochs": 0}, "data.epochs must be 1 or more.*got 0"),
-    ("fne", {"data.epochs": True}, "must be a whole number"),
     ("fne", {"optimiser.learning_rate": float("inf")}, "a finite number"),
     ("fne", {"optimiser.milestones": [5, "x"]}, r"optimiser.milestones\[1\] must be .*'x'"),
-    ("fne", {"memory.momentum": 1.0}, "must be 0 to below 1"),
-    ("fne", {"loss.margin": float("nan")}, "a finite number"),
-    ("fne", {"loss": None}, "must be a loss"),
-    ("itcontrast", {"sampler": "Hardest"}, "sampler"),
     ("fne", {"loss.reduce": "sum"}, "loss.reduce"),
     ("fne", {"seed": -1}, "seed must be .*-1"),
-    ("fne", {"optimiser.milestones": [0]}, "milestones"),
-    ("fne", {"extra_negatives": {"path": ""}}, "the path of a file"),
     ("fne", {"towers": {}}, "no augmentation"),
     ("scan", {"memory": {}}, "compares parts"),
-    ("tags", {"loss": TripletLoss()}, "loss must be null"),
     ("fne", {"tags": itmlab.recipe("tags").tags}, "tags must be null"),
     ("fne", {"adaptive_margin": {"preset": "released"}}, "memory must be null"),
     ("sam", {"adaptive_margin.with_triplet": False, "synthesis": SynHNC()}, "synthesis must be null"),
-    ("fne", {"global_features": True}, "compares global features"),
     ("fne", {"data.crop": [0.5, 1.5]}, "two shares"),
-    ("fne", {"data.randaugment": [2, 11]}, "magnitude"),
-    ("tags", {"tags.weights.wod": 1.0}, "unknown field tags.weights.wod"),
     ("tags", {"tags.generator": "file"}, "must be a path"),
-    ("tags", {"extra_negatives": {"path": "x"}}, "extra_negatives"),
-    ("tags", {"tags": None}, "as the model is a cross-encoder"),
-    ("tags", {"start": ""}, "start"),
     ("tags", {"optimiser.warm_up": 1.0}, "warm_up_share"),
-    ("tags", {"optimiser.betas": [0.9, 1.0]}, "betas"),
-    ("scan+syn", {"synthesis.sigma": 1e-30}, "synthesis.*sigma"),
-    ("scan+syn", {"synthesis.weight": "identity"}, "did you mean weights"),
-    ("scan", {"model.kind": "scan"}, "'scan'"),
 ]
 
 
@@ -93,19 +73,13 @@ def test_a_wrong_field_is_named_in_a_variation_and_in_a_file(name, changes, word
     refused(words, Recipe.load, tmp_path / "recipe.json")
 
 
-@pytest.mark.parametrize("text", ["[]", "{", "{}", '{"model": {"x": 1}}'])
-def test_a_file_that_is_not_a_recipe_is_refused(text, tmp_path):
-    (tmp_path / "recipe.json").write_text(text)
-    refused("recipe.json", Recipe.load, tmp_path / "recipe.json")
-
-
 def nested(depth: int) -> list:
     return [] if depth == 0 else [nested(depth - 1)]
 
 
 def test_values_too_large_to_show_are_one_short_line():
-    for value in (10**5000, -(10**400), nested(500), {"kind": nested(500)}, {"": 10**5000}):
-        for field in ("seed", "name", "model", "loss", "sampler", "start"):
+    for value in (10**5000, nested(500), {"": 10**5000}):
+        for field in ("seed", "model", "sampler"):
             refused("^(?=.{,600}$)", Recipe.from_json, {**itmlab.recipe("fne").to_json(), field: value})
 
 
@@ -140,7 +114,7 @@ IDLE = [
     ("fne", {}, {"data.regions": "detector"}),
     ("tags", {}, {"data.warm_up_epochs": 2}),
     ("uniter", {}, {"tags.hardest": 3}),
-    ("uniter_pretraining", {}, {"tags.margin": 0.1}),
+    ("tags", {}, {"tags.alignment": 0.1}),
     ("fne", {"on": "regions", **ALIGNED}, {"data.validate_every": 2}),
     ("sam", {}, {"adaptive_margin.with_triplet": False, "sampler": "Hardest"}),
 ]
@@ -149,15 +123,6 @@ IDLE = [
 @pytest.mark.parametrize(("name", "axes", "changes"), IDLE)
 def test_an_option_without_effect_is_refused(name, axes, changes):
     refused("has no effect", itmlab.recipe(name, **axes).replace, **changes)
-
-
-@pytest.mark.parametrize("name", names())
-def test_epochs_are_set_or_refused_in_every_recipe(name):
-    recipe = itmlab.recipe(name)
-    if recipe.data.steps is None:
-        assert recipe.replace(data__epochs=3).data.epochs == 3
-    else:
-        refused("data.epochs has no effect", recipe.replace, data__epochs=3)
 
 
 def test_an_option_that_gets_its_effect_by_another_is_accepted():

@@ -3,16 +3,16 @@
 import errno
 import os
 import pickle
-import random
 import shutil
 import signal
+from itertools import product
 
 import pytest
 import torch
 
 import itmlab
 from itmlab.train import loop
-from itmlab.train.checkpoint import CHECKPOINT_FILE, load_checkpoint, locked
+from itmlab.train.directory import CHECKPOINT_FILE, load_checkpoint, locked
 from itmlab.train.interruption import Interrupted
 from itmlab.train.loop import train
 from tests.refusals import refused
@@ -74,10 +74,12 @@ def train_until_signal(name, directory, number, at):
         os._exit(stop.exit_code)
 
 
-@pytest.mark.parametrize("stop", ["max_steps", signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-@pytest.mark.parametrize("name", RECIPES)
+STOPS = ["max_steps", signal.SIGTERM, signal.SIGKILL]
+
+
+@pytest.mark.parametrize(("name", "stop"), [*product(RECIPES, STOPS), ("fne", signal.SIGINT)])
 def test_a_stopped_run_ends_as_a_whole_one(name, stop, uninterrupted, processes, tmp_path):
-    for number in (1, 3, 4) if stop == "max_steps" else (5, 9, 13):
+    for number in (1, 3) if stop == "max_steps" else (5, 13):
         if stop == "max_steps":
             assert not trained(name, tmp_path / "run", max_steps=number).finished
         else:
@@ -196,20 +198,13 @@ class RunsCode:
 
 def test_a_damaged_checkpoint_is_refused_and_runs_no_code(data, tmp_path, capsys):
     train(micro(), data, tmp_path / "run", max_steps=6, progress=False)
-    path, draw = tmp_path / "run" / CHECKPOINT_FILE, random.Random(0)
-    content = path.read_bytes()
-    state = load_checkpoint(path)
-    damaged = [b"", content[:-100], pickle.dumps(RunsCode())]
-    for _ in range(10):
-        flipped = bytearray(content)
-        flipped[draw.randrange(len(content) // 10, len(content) * 9 // 10)] ^= 1 << draw.randrange(8)
-        damaged.append(bytes(flipped))
-    for other in damaged:
-        path.write_bytes(other)
-        try:
-            assert str(load_checkpoint(path)) == str(state)  # a bit of the padding
-        except ValueError:
-            refused(f"{CHECKPOINT_FILE}.*damaged", train, micro(), data, tmp_path / "run", progress=False)
+    path = tmp_path / "run" / CHECKPOINT_FILE
+    content, state = path.read_bytes(), load_checkpoint(path)
+    flipped = bytearray(content)
+    flipped[len(content) // 2] ^= 1
+    for damaged in (b"", content[:-100], bytes(flipped), pickle.dumps(RunsCode())):
+        path.write_bytes(damaged)
+        refused(f"{CHECKPOINT_FILE}.*damaged", train, micro(), data, tmp_path / "run", progress=False)
     for other in ({"step": RunsCode()}, [1]):
         torch.save(other, path)
         refused("damaged checkpoint", train, micro(), data, tmp_path / "run", progress=False)

@@ -5,8 +5,7 @@ import json
 import pytest
 import torch
 
-from itmlab.scenes import load
-from itmlab.train import checkpoint
+from itmlab.train import directory
 from itmlab.train.loop import train
 from itmlab.train.run import Run, ensemble, keeps, pretrained
 from itmlab.train.scores import similarity
@@ -40,19 +39,11 @@ def test_the_louder_of_two_recipes_does_not_outvote_the_other(finished, other_se
     torch.testing.assert_close(ensemble([finished, other_seed]).similarity(data), standard[0] / 2)
 
 
-def test_an_ensemble_is_evaluated_by_truth_and_relevance_as_a_run_is(finished, tmp_path):
-    scenes = load(images=60, cache=tmp_path).select(range(20))
-    options = {"split": None, "ks": (1, 5), "truth": True, "relevance": "cider"}
-    assert ensemble([finished]).evaluate(scenes, **options) == finished.evaluate(scenes, **options)
-
-
-def test_data_without_regions_are_refused_with_the_call_that_loads_them(data, tmp_path):
-    run, wanted = pretrained("tags"), 'load\\("scenes", regions="detector"\\)'
-    scenes = load(images=12, cache=tmp_path)
-    for ask in (lambda those: run.evaluate(those, ks=(1,)), lambda those: run.search("a dog", data=those)):
-        refused(f"^scenes: .*{wanted} has them", ask, scenes)
-        refused(f'load\\("regions", root\\) has them, or {wanted}', ask, data)
-    refused(wanted, ensemble([run]).evaluate, scenes, ks=(1,))
+def test_data_without_regions_are_refused_with_the_call_that_loads_them(data):
+    run, wanted = pretrained("tags"), 'data have none — load\\("scenes", regions="detector"\\)'
+    for ask in (lambda: run.evaluate(data, ks=(1,)), lambda: run.search("a dog", data=data)):
+        refused(wanted, ask)
+    refused(wanted, ensemble([run]).evaluate, data, ks=(1,))
 
 
 def test_an_export_can_be_used_but_not_resumed(finished, data, tmp_path):
@@ -73,8 +64,8 @@ def test_an_export_overwrites_nothing_and_appears_whole(finished, tmp_path, monk
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "notes.txt").write_text("mine")
     (tmp_path / "file").write_text("mine")
-    for directory in (finished.directory, tmp_path / "full", tmp_path / "file"):
-        refused("exists already", finished.export, directory)
+    for occupied in (finished.directory, tmp_path / "full", tmp_path / "file"):
+        refused("exists already", finished.export, occupied)
     monkeypatch.setattr(type(finished.model), "save", lambda *_, **__: 1 / 0)  # ends before the weights are written
     with pytest.raises(ZeroDivisionError):
         finished.export(tmp_path / "new")
@@ -89,8 +80,8 @@ def test_an_export_copies_nothing_that_a_link_points_at(finished, tmp_path):
 
 
 def test_pretrained_runs_are_found_by_name(finished, tmp_path, monkeypatch):
-    monkeypatch.setattr(checkpoint, "HOME", tmp_path / "pretrained")
-    refused("this installation has none", pretrained, "fne")
+    monkeypatch.setattr(directory, "HOME", tmp_path / "pretrained")
+    refused("none in this installation", pretrained, "fne")
     finished.export(tmp_path / "pretrained" / "fne")
     assert pretrained("fne").recipe.name == "fne"
     refused("no pretrained run 'fnee' — .*fne", pretrained, "fnee")
@@ -110,8 +101,6 @@ def test_a_directory_without_a_run_or_without_weights_is_refused(tmp_path):
     [
         ({"kind": "epoch", "step": 4, "loss": 1.0}, "epoch"),
         ({"kind": "epoch", "epoch": 1, "step": 4, "loss": 1.0, "rsum": 9.0}, "i2t"),
-        ({"kind": "epoch", "epoch": 1, "step": 4, "loss": "low"}, "loss"),
-        ({"kind": "step", "epoch": 1, "loss": 1.0, "learning_rate": 1.0, "gradient_norm": 1.0}, "step"),
         ({"kind": "warning", "epoch": 1, "step": 1}, "message"),
         ({"epoch": 1, "step": 1, "loss": 1.0}, "kind"),
         ({"kind": ["step"]}, "kind"),

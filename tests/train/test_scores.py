@@ -1,18 +1,16 @@
 """Models of any kind are evaluated alike."""
 
 import json
-import resource
 from copy import copy
 
-import psutil
 import pytest
 import torch
 from safetensors import safe_open
 
 from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError
-from itmlab.metrics import cider_matrix, recall, retrieval, spice_matrix, truth_retrieval
-from itmlab.metrics.semantic import ncs, semantic_retrieval
+from itmlab.metrics import retrieval, truth_retrieval
+from itmlab.metrics.semantic import semantic_retrieval
 from itmlab.scenes import load
 from itmlab.train import scores
 from itmlab.train.comparison import compare
@@ -56,7 +54,6 @@ def test_it_is_the_recall_of_the_similarities(finished, data):
     assert finished.evaluate(data, ks=(1, 5)) == retrieval(scores, test.positives, ks=(1, 5))
     everything = finished.evaluate(data, split=None, folds=3)
     assert everything == retrieval(similarity(finished.model, data), data.positives, ks=(1, 5, 10), folds=3)
-    assert set(everything["i2t"]) == {1, 5, 10}
 
 
 @pytest.mark.parametrize("folds", [1, 2])
@@ -68,12 +65,6 @@ def test_a_relevance_adds_the_semantic_measures(folds, finished, data):
     assert table == finished.evaluate(everything, split=None, folds=folds)
     assert semantic.pop("relevance") == "cider"
     assert semantic == semantic_retrieval(scores, relevance, everything.positives, folds=folds)
-    if folds == 1:
-        assert semantic["NCS"]["t2i"][5] == pytest.approx(ncs(scores.T, relevance, 5))
-        assert semantic["NCS(N)"]["i2t"][1] == pytest.approx(
-            ncs(scores, relevance.T, 1, positives=everything.positives, keep_ground_truth=False)
-        )
-    assert 0 < semantic["Nsum(N)"] <= 600 and semantic["Rsum"] == pytest.approx(table["rsum"])
 
 
 def test_truth_adds_what_the_world_knows(finished, data, tmp_path):
@@ -85,15 +76,6 @@ def test_truth_adds_what_the_world_knows(finished, data, tmp_path):
     assert table == plain
     with pytest.raises(ItmlabError, match="the data has no world"):
         finished.evaluate(data, truth=True, ks=(1, 5))
-
-
-def test_relevance_is_cider_or_spice_of_each_caption_to_each_image(data):
-    test = data.split("test")
-    references = [[test.captions[row] for row in rows.tolist()] for rows in test.captions_of_image]
-    assert relevance_matrix(test).equal(cider_matrix(test.captions, references))
-    assert relevance_matrix(test, "spice").equal(spice_matrix(test.captions, references))
-    with pytest.raises(ItmlabError, match=r"no relevance 'cidre' — did you mean cider\?"):
-        relevance_matrix(test, "cidre")
 
 
 def test_fewer_candidates_than_k_are_refused_before_anything_is_scored(finished, data, monkeypatch):
@@ -109,8 +91,6 @@ def test_fewer_candidates_than_k_are_refused_before_anything_is_scored(finished,
         (lambda: finished.evaluate(data, ks=(0,)), "k=0 of 8 candidates"),
         (lambda: finished.evaluate(few, split=None, folds=3), "20 images cannot be cut"),
         (lambda: finished.evaluate(few, split=None, relevance="cidre"), "did you mean cider"),
-        (lambda: recall(torch.rand(3, 8), torch.ones(3, 8).bool(), 10), "k=10 of 8 candidates"),
-        (lambda: retrieval(torch.rand(8, 16)), "k=10 of 8 candidates"),
     ):
         with pytest.raises(ItmlabError, match=word):
             ask()
@@ -144,17 +124,15 @@ def test_embeddings_are_written_with_their_ids_as_one_file(finished, data, tmp_p
 
 
 def test_more_pairs_than_the_memory_holds_are_refused_before_anything_is_scored(finished, data, tmp_path, monkeypatch):
-    """Issue 44, entry 31. The recall of a model with one feature of each is computed in blocks."""
+    """Issue 44, entry 31."""
     assert scores.free_memory() > 10**6
-    at_once = finished.evaluate(data, split=None)
     monkeypatch.setattr(scores, "free_memory", lambda: 5 * len(data) * len(data.captions))
     similarity(finished.model, data)  # the scores alone fit
-    in_blocks = finished.evaluate(data, split=None)
     monkeypatch.setattr(type(finished.model), "encode_images", None)
     everything = copy(data)
     everything.splits = {"train": data.splits["train"], "test": torch.arange(len(data))}
     for ask in (
-        lambda: finished.evaluate(data, split=None, relevance="cider"),
+        lambda: finished.evaluate(data, split=None),
         lambda: ensemble([finished]).evaluate(data, split=None),
         lambda: compare([micro()], everything, run_root=tmp_path / "runs"),
     ):
@@ -162,18 +140,7 @@ def test_more_pairs_than_the_memory_holds_are_refused_before_anything_is_scored(
     monkeypatch.setattr(scores, "free_memory", lambda: len(data))
     for ask in (lambda: finished.similarity(data), lambda: mine(OnlySimilarity(finished.model), data)):
         refused("GB are free", ask)
-    assert in_blocks == at_once
     assert not (tmp_path / "runs").exists()
-
-
-def test_a_limit_on_the_process_counts_as_memory():
-    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    before = scores.free_memory()
-    try:
-        resource.setrlimit(resource.RLIMIT_AS, (psutil.Process().memory_info().vms + before // 2, hard))
-        assert scores.free_memory() <= before // 2
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
 def test_pictures_of_equal_content_are_each_others_matches_and_equal_captions_by_the_corrected_protocol(finished, data):

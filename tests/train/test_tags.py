@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 from accelerate import Accelerator
-from torch.nn.functional import cosine_similarity, log_softmax, logsigmoid
+from torch.nn.functional import log_softmax, logsigmoid
 
 from itmlab.data.batches import PairBatches
 from itmlab.models import build_model
@@ -179,57 +179,6 @@ def equal_gradients(model, *both):
     for first, second in zip(*gradients, strict=True):
         if first is not None or second is not None:
             torch.testing.assert_close(first, second, rtol=2e-3, atol=2e-5)
-
-
-def test_alignment_is_info_nce_of_the_two_sides_read_alone(data):
-    training = data.split("train")
-    changes = {"alignment": 0.5, "alignment_temperature": 0.07, "matching_begins": 0.6}
-    changes = {f"tags__{name}": value for name, value in changes.items()}
-    task = task_of(tower("uniter_pretraining", model__dropout=0.0, **changes), training)
-    batch = first_batch(training, size=8, captions_per_image="all", seed=4)
-    assert len(batch.image_indices.unique()) < 8, "two captions of one image are in it"
-    result, slow = task(batch, epoch=0), Slow(task)
-    images, captions = [], []
-    for image, caption in zip(batch.image_indices.tolist(), batch.caption_indices.tolist(), strict=True):
-        parts = task.model.embed_regions(**task.model.prepare_images([training.images[image]]))
-        images.append(task.model.encoder(parts.values, parts.mask)[0].mean(dim=0))
-        ids = torch.tensor([slow.ids(training.captions[caption])])
-        states = task.model.encoder(task.model.text(ids), torch.ones_like(ids).bool())[0]
-        captions.append(states[1:-1].mean(dim=0))  # without [CLS] and [SEP]
-    expected = 0
-    for anchors, candidates in ((images, captions), (captions, images)):
-        for row, anchor in enumerate(anchors):
-            scores = [cosine_similarity(anchor, candidate, dim=0) / 0.07 for candidate in candidates]
-            others = [n for n in range(8) if batch.image_indices[n] != batch.image_indices[row]]
-            denominator = torch.stack([scores[row], *(scores[n] for n in others)])
-            expected = expected + (denominator.logsumexp(0) - scores[row]) / 8
-    assert set(result.losses) == {"masked_language", "alignment"}, "matching begins later"
-    assert result.losses["alignment"] == pytest.approx(expected.item(), rel=1e-4)
-    assert result.loss.item() == pytest.approx(result.losses["masked_language"] + 0.5 * expected.item(), rel=1e-4)
-    task.step, task.total_steps = 6, 10
-    assert set(task(batch, epoch=0).losses) == {"masked_language", "alignment", "retrieved"}
-
-
-def test_negatives_are_of_other_images_and_the_hardest_of_those_drawn(data, results):
-    training = data.split("train")
-    task = task_of(tower("uniter", model__dropout=0.0, tags__candidates=10**4, tags__top_k=3), training)
-    batch = first_batch(training)
-    task(batch, epoch=0)
-    slow = Slow(task)
-    for image, caption, captions, images in zip(
-        batch.image_indices.tolist(),
-        batch.caption_indices.tolist(),
-        *(side.tolist() for side in results["mine"]),
-        strict=True,
-    ):
-        with torch.no_grad():
-            to_all = [slow.logit(image, text).item() for text in training.captions]
-            of_all = [slow.logit(number, training.captions[caption]).item() for number in range(len(training))]
-        others = [n for n in range(len(training.captions)) if training.image_of_caption[n] != image]
-        best = sorted(others, key=lambda n: -to_all[n])[:3]
-        assert [to_all[n] for n in captions] == pytest.approx([to_all[n] for n in best], abs=1e-4)
-        best = sorted((n for n in range(len(training)) if n != image), key=lambda n: -of_all[n])[:3]
-        assert [of_all[n] for n in images] == pytest.approx([of_all[n] for n in best], abs=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,7 @@ RECIPES = {
     "fne": micro(model__dropout=0.0, adaptive_margin={"negatives": "random"}),
     "tags_dc": tower(**CROSS_ENCODER),
     # From seed 0 two sentences of a caption score alike to the last digit, so that rounding chooses between them.
-    "released": tower(
-        seed=1, tags__word_means="captions", tags__correction="masked", tags__alignment=0.5, **CROSS_ENCODER
-    ),
+    "released": tower(seed=1, tags__word_means="captions", tags__correction="masked", **CROSS_ENCODER),
 }
 
 

@@ -1,52 +1,41 @@
 """Names of weights in public checkpoints, and our names of the same weights."""
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from ...errors import ItmlabError
-from ..base import listed
 
-WRAPPERS = r"(^|\.)((module|_orig_mod)\.)+"  # what torch's DataParallel and compile put before a name
-OLD_NORMS = {"gamma": "weight", "beta": "bias"}  # of LayerNorm in checkpoints of 2018
+# What torch's DataParallel and compile put before a name, what BERT's body has before it, and the names that
+# LayerNorm's weights had in 2018.
+USUAL_NAMES = {
+    r"(^|\.)((module|_orig_mod)\.)+": r"\1",
+    r"^(uniter|bert)\.": "",
+    r"\.gamma$": ".weight",
+    r"\.beta$": ".bias",
+}
 
 
-def plain_names(names: Iterable[str], where: str) -> dict[str, str]:
-    """Map the names of weights to plain ones, without the prefixes of wrappers and of the body.
+def our_names(names: Iterable[str], table: Mapping[str, str], where: str) -> dict[str, str]:
+    """Map the names of weights in a checkpoint to ours; a name that no rule fits stays as it is.
 
     Args:
         names: the names in a checkpoint.
+        table: regular expressions and what replaces them, in this order.
         where: the file, for errors.
 
     Raises:
-        ItmlabError: two names with the same plain form.
+        ItmlabError: two names of the same weight.
 
-    >>> plain_names(["module.bert.pooler.dense.weight", "0.module.norm.LayerNorm.gamma"], "x.pt").values()
-    dict_values(['pooler.dense.weight', '0.norm.LayerNorm.weight'])
+    >>> our_names(["module.bert.pooler.dense.weight", "0.module.LayerNorm.gamma"], {r"\\.dense": ""}, "x.pt").values()
+    dict_values(['pooler.weight', '0.LayerNorm.weight'])
     """
-    plain = {}
+    ours, names_of = {}, {}
     for name in names:
-        stem, _, last = re.sub(r"^(uniter|bert)\.", "", re.sub(WRAPPERS, r"\1", name)).rpartition(".")
-        plain[name] = f"{stem}.{OLD_NORMS.get(last, last)}" if stem else last
-    counts = Counter(plain.values())
-    if repeated := sorted(name for name in plain if counts[plain[name]] > 1):
-        raise ItmlabError(f"the same weight under several names: {listed(repeated)}", where=where)
-    return plain
-
-
-def our_name(name: str, table: Mapping[str, str]) -> str | None:
-    """Return our name of a weight with this plain name; None for an unknown one.
-
-    Args:
-        name: the plain name, such as "encoder.layer.3.output.dense.bias".
-        table: patterns of modules' names, and ours with a "{}" for every group.
-
-    >>> our_name("layer.3.dense.bias", {r"layer\\.(\\d)\\.dense": "encoder.{}.output"})
-    'encoder.3.output.bias'
-    """
-    stem, _, last = name.rpartition(".")
-    for pattern, ours in table.items():
-        if match := re.fullmatch(pattern, stem):
-            module = ours.format(*match.groups(default=""))
-            return f"{module}.{last}"
-    return None
+        plain = name
+        for pattern, replacement in (USUAL_NAMES | dict(table)).items():
+            plain = re.sub(pattern, replacement, plain)
+        ours[name] = plain
+        if names_of.setdefault(plain, name) != name:
+            message = f"the same weight under several names: {names_of[plain]} and {name}"
+            raise ItmlabError(message, where=where)
+    return ours

@@ -20,38 +20,34 @@ from ...storage import read_json
 from ..base import CONFIG_FILE, build_filled, listed, read_pickled, read_weights
 from ..config import CrossEncoderConfig
 from ..cross_encoder import CrossEncoder
-from .names import our_name, plain_names
+from .names import our_names
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 FILES = ("model.safetensors", "pytorch_model.bin")
 WRAPPERS = ("state_dict", "model_state_dict", "model")
-# Public names of modules, then ours.
+# Parts of public names, then of ours.
 PUBLIC_NAMES = {
-    r"embeddings\.word_embeddings": "text.words",
-    r"embeddings\.position_embeddings": "text.positions",
-    r"embeddings\.token_type_embeddings": "text.types",
-    r"embeddings\.LayerNorm": "text.norm",
-    r"encoder\.layer\.(\d{1,4})\.attention\.self\.(query|key|value)": "encoder.{}.{}",
-    r"encoder\.layer\.(\d{1,4})\.attention\.output\.dense": "encoder.{}.attended",
-    r"encoder\.layer\.(\d{1,4})\.attention\.output\.LayerNorm": "encoder.{}.attended_norm",
-    r"encoder\.layer\.(\d{1,4})\.(intermediate|output)\.dense": "encoder.{}.{}",
-    r"encoder\.layer\.(\d{1,4})\.output\.LayerNorm": "encoder.{}.output_norm",
-    r"pooler\.dense": "pooler",
-    r"img_embeddings\.img_linear|img_embedding": "image.features",  # UNITER's, OSCAR's
-    r"img_embeddings\.img_layer_norm": "image.features_norm",
-    r"img_embeddings\.pos_linear": "image.boxes",
-    r"img_embeddings\.pos_layer_norm": "image.boxes_norm",
-    r"img_embeddings\.LayerNorm|LayerNorm": "image.norm",  # UNITER's, VinVL's
-    r"cls\.predictions(\.decoder)?": "heads.mlm{}",
-    r"cls\.predictions\.transform\.dense": "heads.mlm.transform",
-    r"cls\.predictions\.transform\.LayerNorm": "heads.mlm.norm",
-    r"correction_output\.predictions(\.decoder)?": "heads.woc{}",
-    r"correction_output\.predictions\.transform\.dense": "heads.woc.transform",
-    r"correction_output\.predictions\.transform\.LayerNorm": "heads.woc.norm",
-    r"disc_output": "heads.wod",  # two classes, 0 "replaced" and 1 "kept", in TAGS-DC's code as here
-    r"(rank_output|itm_output|classifier|cls\.seq_relationship)": "{}",
+    r"^embeddings\.word_embeddings\.": "text.words.",
+    r"^embeddings\.position_embeddings\.": "text.positions.",
+    r"^embeddings\.token_type_embeddings\.": "text.types.",
+    r"^embeddings\.LayerNorm\.": "text.norm.",
+    r"^encoder\.layer\.": "encoder.",
+    r"\.attention\.self\.": ".",
+    r"\.attention\.output\.dense\.": ".attended.",
+    r"\.attention\.output\.LayerNorm\.": ".attended_norm.",
+    r"\.output\.LayerNorm\.": ".output_norm.",
+    r"^(img_embeddings\.img_linear|img_embedding)\.": "image.features.",  # UNITER's, OSCAR's
+    r"^img_embeddings\.img_layer_norm\.": "image.features_norm.",
+    r"^img_embeddings\.pos_linear\.": "image.boxes.",
+    r"^img_embeddings\.pos_layer_norm\.": "image.boxes_norm.",
+    r"^(img_embeddings\.)?LayerNorm\.": "image.norm.",  # UNITER's, VinVL's
+    r"^cls\.predictions\.": "heads.mlm.",
+    r"^correction_output\.predictions\.": "heads.woc.",
+    r"\.transform\.LayerNorm\.": ".norm.",
+    r"^disc_output\.": "heads.wod.",  # two classes, 0 "replaced" and 1 "kept", in TAGS-DC's code as here
+    r"\.dense\.": ".",
 }
 # Heads that can rank, the best first, and which of their classes means "match": 1 in UNITER's and in OSCAR's
 # fine-tuning, 0 in OSCAR's pretraining.
@@ -100,16 +96,11 @@ def load_public(
     """
     file, stated = _file_and_settings(Path(path))
     tensors, where = _tensors(file), str(file)
-    plain = plain_names(tensors, where)
-    left_aside = [key for key, name in plain.items() if OF_OTHER_TASKS.match(name)]
-    names = {key: our_name(name, PUBLIC_NAMES) for key, name in plain.items() if key not in left_aside}
-    if unknown := [key for key, name in names.items() if name is None]:
-        remedy = "give a UNITER or OSCAR checkpoint, without the heads of other tasks"
-        raise ItmlabError(f"unexpected weights: {listed(unknown, most=20)}", where=where, remedy=remedy)
-    weights = {name: tensors[key].float() for key, name in names.items()}
+    names = our_names(tensors, PUBLIC_NAMES, where)
+    left_aside = [key for key, name in names.items() if OF_OTHER_TASKS.match(name)]
+    weights = {name: tensors[key].float() for key, name in names.items() if key not in left_aside}
     with named(file):
-        is_uniter = "img_embeddings.img_linear.weight" in plain.values()
-        config = replaced(_sizes(weights, is_uniter), stated | settings)
+        config = replaced(_sizes(weights), stated | settings)
         _remove_decoders(weights)
         derived, unused = _derive_heads(weights, config)
     present = sorted({name.split(".")[1] for name in weights if name.startswith("heads.")})
@@ -128,13 +119,12 @@ def load_public(
 
 def _remove_decoders(weights: dict[str, Tensor]) -> None:
     """Remove second names of the word embeddings and of the biases above them, which must have the same values."""
-    for head in ("mlm", "woc"):
-        decoder = weights.pop(f"heads.{head}.decoder.weight", None)
-        if decoder is not None and not torch.equal(decoder, weights["text.words.weight"]):
-            raise ItmlabError(f"the decoder of {head} is not tied to the word embeddings")
-        bias = weights.pop(f"heads.{head}.decoder.bias", None)
-        if bias is not None and not torch.equal(bias, weights.setdefault(f"heads.{head}.bias", bias)):
-            raise ItmlabError(f"the two biases of {head} differ")
+    for head in ("heads.mlm", "heads.woc"):
+        tied = {f"{head}.decoder.weight": "text.words.weight", f"{head}.decoder.bias": f"{head}.bias"}
+        for second, first in tied.items():
+            value = weights.pop(second, None)
+            if value is not None and not torch.equal(value, weights.setdefault(first, value)):
+                raise ItmlabError(f"{second} is not tied to {first}")
 
 
 def _derive_heads(weights: dict[str, Tensor], config: CrossEncoderConfig) -> tuple[dict[str, str], list[str]]:
@@ -171,7 +161,7 @@ def _log_odds(rows: Tensor, match: int) -> Tensor:
     return rows[match : match + 1] - rows[others].mean(dim=0, keepdim=True)
 
 
-def _sizes(weights: dict[str, Tensor], is_uniter: bool) -> CrossEncoderConfig:
+def _sizes(weights: dict[str, Tensor]) -> CrossEncoderConfig:
     """The configuration by the shapes of the weights; heads of 64 dimensions, as in the published sizes."""
     if "image.features.weight" not in weights:
         remedy = "it has no image embedding of either"
@@ -180,6 +170,7 @@ def _sizes(weights: dict[str, Tensor], is_uniter: bool) -> CrossEncoderConfig:
     tables = ("text.words.weight", "text.positions.weight", "text.types.weight", inner, "image.features.weight")
     if missing := [name for name in tables if name not in weights or weights[name].dim() != 2]:
         raise ItmlabError(f"the checkpoint lacks {listed(missing)}")
+    is_uniter = "image.boxes.weight" in weights
     vocabulary_size, hidden = weights["text.words.weight"].shape
     positions, region_numbers = len(weights["text.positions.weight"]), weights["image.features.weight"].shape[1]
     return CrossEncoderConfig(
@@ -205,13 +196,10 @@ def _file_and_settings(path: Path) -> tuple[Path, dict[str, Any]]:
     file = next((path / name for name in FILES if (path / name).is_file()), None)
     if file is None:
         raise ItmlabError(f"no {' or '.join(FILES)}", where=str(path), remedy="give the checkpoint file itself")
-    if not (path / CONFIG_FILE).is_file():
-        return file, {}
-    stated = read_json(path / CONFIG_FILE)
-    if not isinstance(stated, dict):
-        raise ItmlabError("not a model configuration", where=str(path / CONFIG_FILE))
-    if stated.get("hidden_act", "gelu") != "gelu":
-        raise ItmlabError(f"the activation {stated['hidden_act']!r} is not gelu", where=str(path / CONFIG_FILE))
+    config = path / CONFIG_FILE
+    stated = read_json(config) if config.is_file() else {}
+    if not isinstance(stated, dict) or stated.get("hidden_act", "gelu") != "gelu":
+        raise ItmlabError("not the configuration of a BERT with gelu", where=str(config))
     fields = {"num_attention_heads": "heads", "hidden_dropout_prob": "dropout", "layer_norm_eps": "layer_norm_epsilon"}
     return file, {ours: stated[public] for public, ours in fields.items() if public in stated}
 

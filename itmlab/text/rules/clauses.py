@@ -70,8 +70,7 @@ class Subjects:
             subjects = self.of(number) if self.has_subject(number) and not is_existential else []
             return subjects or self.joined(number)
         word = self.words[number]
-        is_predicate = word.verb == "be" or self.has_subject(number) or word.pos in ("ADJ", "VERB")
-        return (is_predicate and self.of(number)) or self.referents(word.head, depth + 1)
+        return self.of(number) or self.referents(word.head, depth + 1)
 
     def together(self, number: int) -> list[int]:
         """Return the entity of a word and those joined to it by "and", in the order of the caption."""
@@ -90,8 +89,7 @@ class Subjects:
 
     def _is_joined(self, number: int) -> bool:
         word = self.words[number]
-        plain = word.label == "conj" and word.head >= 0 and word.preposition is None
-        return plain and self.is_entity(number) and not self.has_subject(number)
+        return word.label == "conj" and word.preposition is None and not self.has_subject(number)
 
     def is_entity(self, number: int) -> bool:
         """Return whether a word stands for an entity."""
@@ -175,15 +173,12 @@ class Clauses:
     def _is_passive(self, number: int) -> bool:
         """Whether a participle is passive, with its auxiliary ("is covered") or without ("a road covered by snow")."""
         word = self.words[number]
-        if word.text.endswith("ing"):
+        if word.text.endswith(("ing", "s")):
             return False
         labels = {self.words[child].label for child in word.children}
-        if labels & {"aux:pass", "nsubj:pass"}:
-            return True
-        if word.text.endswith("s"):
-            return False
         prepositions = (self.words[child].preposition for child in word.children)
-        if any(preposition is not None and preposition.name == "by" for preposition in prepositions):
+        has_agent = any(preposition is not None and preposition.name == "by" for preposition in prepositions)
+        if has_agent or labels & {"aux:pass", "nsubj:pass"}:
             return True
         if "nsubj" in labels:
             auxiliaries = [c for c in word.children if self.words[c].label in ("aux", "cop")]

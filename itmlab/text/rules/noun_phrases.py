@@ -187,14 +187,10 @@ class Phrases:
                 count = int(word.text)
             if count is not None and word.pos in ("NUM", "NOUN", "DET", "ADJ"):
                 entity.count, entity.plural = count, count != 1
-                if count > 1:
-                    entity.attributes = [pair for pair in entity.attributes if pair[0] != word.text]
             elif word.text in ("one", "a", "an") and word.pos in ("NUM", "DET"):
                 entity.count, entity.plural = 1, False
             elif word.text == "no":
                 entity.count, entity.plural = 0, False
-            elif word.text in WORDS["plural_words"] and entity.plural:
-                entity.count = None
 
     def _resolve_frame(self, number: int) -> None:
         """Read a noun that frames, gathers or measures another one: "a blurry photo of a dog", "a group of people".
@@ -226,7 +222,7 @@ class Phrases:
             del self.entities[number]
         if kind == "transparent attribute":
             content.attributes.insert(0, ("group of" if entity.name == "group" else entity.name, entity.span))
-        if content.plural and content.count is None and entity.name in WORDS["pairs"] and not entity.plural:
+        if content.plural and entity.name in WORDS["pairs"] and not entity.plural:
             content.count = None if content.name in WORDS["worn_in_pairs"] else 2
         if number not in self.frames or is_gathering or (is_picture and is_root):
             self.stands_for[number] = inner
@@ -236,9 +232,8 @@ class Phrases:
 def _replace(words: list[Word], outer: int, inner: int) -> None:
     """Put the inner word in the outer one's place in the tree."""
     head, label, preposition = words[outer].head, words[outer].label, words[outer].preposition
-    for child in list(words[outer].children):
-        if child != inner and (child > inner or words[child].label in ("nsubj", "cop", "expl", "nsubj:pass")):
-            attach(words, child, inner, words[child].label)
+    for child in [child for child in words[outer].children if child > inner]:
+        attach(words, child, inner, words[child].label)
     attach(words, inner, head, label)
     attach(words, outer, inner, "det")
     words[inner].preposition, words[outer].preposition = preposition, None

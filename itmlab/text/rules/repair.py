@@ -49,10 +49,8 @@ def _make_close_up(nodes: list[Node], at: int) -> None:
 def _must_act(nodes: list[Node], at: int) -> bool:
     """Whether a word that could be a plural noun is a verb: "a kid kicks" has an article that no plural has."""
     word = nodes[at].text
-    base = verb_lemma(word)
-    if base == word or base not in verbs() or not word.endswith("s") or noun_lemma(word) == word:
-        return False
-    if at == 0 or nodes[at - 1].pos not in NOUNS:
+    could_be_either = word.endswith("s") and verb_lemma(word) in verbs() and noun_lemma(word) != word
+    if not could_be_either or at == 0 or nodes[at - 1].pos not in NOUNS:
         return False
     has_object = at + 1 < len(nodes) and nodes[at + 1].text in ("a", "an", "the")
     return has_object or any(node.text in ("a", "an") and node.head in (at, at - 1) for node in nodes[:at])
@@ -64,30 +62,22 @@ def _make_verb(nodes: list[Node], at: int) -> None:
     if subject.head == at:
         below = [child for child in children_of(nodes, at) if child < at - 1]
         for child in below:
-            nodes[child].head = at - 1 if nodes[child].label in WORDS["before_noun_labels"] else at
+            nodes[child].head = at - 1
         subject.label = "nsubj"
         if any(nodes[child].label == "case" for child in below) and 0 <= node.head < at - 1:
             subject.head, subject.label, subject = node.head, "nmod", nodes[node.head]
             node.head, node.label = subject.head, subject.label
             subject.head, subject.label = at, "nsubj"
-    elif node.head == at - 1 and node.label in WORDS["beside_noun_labels"]:
-        node.label = "acl"
-    elif node.label not in ("acl", "acl:relcl", "root", "ROOT"):
-        return
     node.pos = "VERB"
 
 
 def give_object(nodes: list[Node], at: int) -> None:
     """ "a man wearing a hat holds a bag" read as if the hat held it: the hat is worn, the man holds."""
     who = nodes[at].head
-    if who < 0 or who > at or nodes[who].pos not in NOUNS:
+    if not 0 <= who < at or nodes[who].pos not in NOUNS or not nodes[at].label.startswith("acl"):
         return
     below = [child for child in children_of(nodes, at) if nodes[child].label in WORDS["objects_below"]]
-    full = [child for child in below if nodes[child].text not in WORDS["relative_pronouns"]]
-    if nodes[at].label in WORDS["relative_clause_labels"] and full != below:
-        below = full  # "a man who wears a hat holds"
-    elif nodes[at].label != "acl" or not nodes[at].text.endswith("ing"):
-        return
+    below = [child for child in below if nodes[child].text not in WORDS["relative_pronouns"]]
     if any(all(nodes[inner].label != "nsubj" for inner in children_of(nodes, child)) for child in below):
         return  # it has something of its own, and that is no clause
     noun = at + 1
@@ -101,8 +91,7 @@ def give_object(nodes: list[Node], at: int) -> None:
     if verb in (who, at) or not (nodes[who].head in (-1, verb) or nodes[verb].head in (who, at)):
         return
     nodes[noun].head, nodes[noun].label = at, "obj"
-    if nodes[verb].head in (who, at):
-        nodes[verb].head, nodes[verb].label = (-1 if nodes[who].head == verb else nodes[who].head), nodes[who].label
+    nodes[verb].head, nodes[verb].label = (-1 if nodes[who].head == verb else nodes[who].head), nodes[who].label
     nodes[who].head, nodes[who].label = verb, "nsubj"
 
 

@@ -7,7 +7,7 @@ import itertools
 from typing import TYPE_CHECKING
 
 from ..graph import Attribute, Relation, SceneGraph, SceneObject, Span
-from .clauses import Clauses, Link, Subjects, joint
+from .clauses import Clauses, Link, Subjects
 from .lexicon import WORDS, Lexicon, shipped_lexicon
 from .noun_phrases import Entity, Phrases
 from .tree import Preposition, Word, read
@@ -15,7 +15,6 @@ from .tree import Preposition, Word, read
 if TYPE_CHECKING:
     from spacy.tokens import Doc
 
-_MUTUAL = frozenset({("each", "other"), ("one", "another")})
 _NEARBY = 20  # words in which a pronoun's noun is looked for
 
 
@@ -102,9 +101,6 @@ class PrepositionalAttachments:
 
     def _noun(self, number: int, preposition: Preposition) -> None:
         span, governor = preposition.span, self.words[number].head
-        texts = [word.text for word in self.words[max(number - 1, 0) : number + 2]]
-        if any(pair in _MUTUAL for pair in itertools.pairwise(texts)):
-            self._mutual(governor, preposition)
         if not self.subjects.is_entity(number):
             return
         if self.subjects.has_subject(number):  # "the dog is on the table"
@@ -149,16 +145,6 @@ class PrepositionalAttachments:
                 self._say([owner], how[1:], [part], span)
             elif not how.startswith("transparent"):
                 self._say([part], how, [owner], span)
-
-    def _mutual(self, governor: int, preposition: Preposition) -> None:
-        """ "two dogs next to each other": the dogs stand in the relation to themselves."""
-        if governor < 0:
-            return
-        word, who = self.words[governor], self.subjects.referents(governor)
-        name, span = preposition.name, preposition.span
-        if self.subjects.is_verb(governor):
-            name, span, who = f"{word.verb} {name}", joint(word, preposition), self.subjects.of(governor)
-        self.links += [(subject, name, subject, span) for subject in who]
 
     def _pronoun(self, number: int, preposition: Preposition) -> None:
         """ "a table with a meal on it": the meal is on the table, and "with" says no more than that."""

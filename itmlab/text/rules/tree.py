@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..graph import Span
 from .lexicon import TABLES, WORDS, Lexicon, noun_lemma, verb_lemma, word_set
-from .repair import NOUNS, Node, repair
+from .repair import Node, repair
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
@@ -67,8 +67,7 @@ def read(doc: "Doc", lexicon: Lexicon) -> list[Word]:
         if end > start + 1:
             text = "".join(texts[start:end]) if "-" in texts[start:end] else " ".join(texts[start:end])
             text = "close-up" if text == "close up" else text
-            if not name:
-                pos = "NOUN" if " " in text or text == "close-up" else pos
+            pos = "NOUN" if " " in text or text == "close-up" else pos
         marked = label == "case" and pos != "PART" and "'" not in text
         if name:
             units[number], pos, text = Preposition(name, start, end), "ADP", name
@@ -123,13 +122,8 @@ def _attach_prepositions(words: list[Word], units: dict[int, Preposition], outsi
         complement = next((child for child in below if words[child].label in ("obl", "nmod", "obj")), -1)
         if complement < 0 and word.head > number and word.label in ("case", "mark", "fixed", "advmod"):
             complement = word.head
-        if complement < 0 and number in outside:
-            complement = next((head for head in outside[number] if head > number), -1)
-            if complement < 0:
-                complement = next((child for child in below if words[child].pos in NOUNS), -1)
         if complement < 0:
             continue  # a particle, or a preposition left behind ("the sofa he sits on")
-        attached_to_noun = word.head == complement
         noun = words[complement]
         if noun.preposition is not None:
             if noun.preposition.end == unit.start or unit.end == noun.preposition.start:  # "from behind"
@@ -138,11 +132,9 @@ def _attach_prepositions(words: list[Word], units: dict[int, Preposition], outsi
                 word.head, word.label = complement, "case"
             continue
         noun.preposition = unit
-        governor = noun.head if attached_to_noun else word.head
+        governor = noun.head if word.head == complement else word.head
         if number in outside:
             governor = next((head for head in outside[number] if head != complement and head < number), governor)
-        if governor in (number, complement):
-            governor = noun.head if noun.head not in (number, complement) else -1
         if word.label == "root" or number in outside:
             label = word.label if word.label == "root" or governor < 0 else "obl"
             noun.head, noun.label = governor, "conj" if noun.label == "conj" and word.label == "case" else label
@@ -154,7 +146,7 @@ def _attach_prepositions(words: list[Word], units: dict[int, Preposition], outsi
 
 def _break_cycles(words: list[Word]) -> None:
     """Make the first word of a ring, which attaching words can close in a faulty tree, a root."""
-    state = [0] * len(words)
+    state = [0] * len(words)  # 1: on the way up from the present word, 2: seen before
     for number in range(len(words)):
         path, at = [], number
         while at >= 0 and not state[at]:
@@ -219,14 +211,13 @@ def _locative(words: Sequence[str], start: int) -> tuple[int, str] | None:
     first, at, sides = words[start], start + 1, []
     if at < len(words) and words[at] in WORDS["determiners"]:
         at += 1
-    while at < len(words) and len(sides) < 3 and (words[at] in WORDS["sides"] or words[at] in ("hand", "very")):
+    while at < len(words) and (words[at] in WORDS["sides"] or words[at] in ("hand", "very")):
         if at + 1 < len(words) and words[at + 1] in ("of", "from"):
             break
         sides += [words[at]] if words[at] not in ("hand", "very") else []
         at += 1
     if at + 1 >= len(words):
         return None
-    noun = words[at].removesuffix("s") if words[at] in ("sides", "edges", "ends") else words[at]
-    if noun not in LOCATIVE_NOUNS[first] or words[at + 1] != "of":
+    if words[at].removesuffix("s") not in LOCATIVE_NOUNS[first] or words[at + 1] != "of":
         return None
     return at + 2, " ".join([first, *sides, words[at], "of"])

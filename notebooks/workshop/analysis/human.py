@@ -120,8 +120,8 @@ def human_correlation(data: CaptionSet, ratings: Ratings, *, parser: str = "engl
     relevance = {name: phi.matrix(data.captions) for name, phi in fitted.items()}
     rated = (data.positives, ratings.captions, ratings.images, ratings.scores)
     tables = {reading: human_judgement(relevance, *rated, normalised=divisor) for reading, divisor in READINGS.items()}
-    others = {"image_of_caption": data.image_of_caption.tolist(), "leave_one_out": True}
-    left_out = {name: phi.matrix(data.captions, **others) for name, phi in fitted.items()}
+    place = torch.cat(data.captions_of_image).argsort()  # of each caption among the references, image by image
+    left_out = {name: phi.matrix(leave_one_out=True)[place] for name, phi in fitted.items()}
     return {**tables, LEFT_OUT: human_judgement(left_out, *rated)}
 
 

@@ -25,8 +25,9 @@ from itmlab.metrics.statistics import Interval, students_t
 from itmlab.models.pairs import pieces_read
 from itmlab.synthesis import FilteredTopM, Negative
 from itmlab.synthesis.negative import Generate, Readable, best, scored
-from itmlab.synthesis.tags import Tags, graphs_of, implied_in, vse_c
-from itmlab.text import parse
+from itmlab.synthesis.rules import vse_c
+from itmlab.synthesis.tags import Tags, graphs_of, implied_in
+from itmlab.text import PhraseMasking, WordMasking, parse
 
 from .accuracies import TrueNegatives, true_negative_rate
 from .retrieved import Retrieved
@@ -225,7 +226,8 @@ def _source(
         cross_encoder = model_of(run)
         if cross_encoder is None or cross_encoder.encodes_apart:
             raise ItmlabError(f"{generator} needs a cross-encoder to refill with", remedy="give run=, a trained `tags`")
-        return Tags(cross_encoder, data, words=generator == "wm", **choice, **drawing)
+        masking = WordMasking() if generator == "wm" else PhraseMasking()
+        return Tags(cross_encoder, data, masking=masking, **choice, **drawing)
     if generator == "vse_c":
         return vse_c(data, number, filtered=choice["filtered"])
     if generator in ("in_batch", "whole_set"):

@@ -18,12 +18,12 @@ from torch import Tensor
 
 from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError
-from itmlab.losses.words import REPLACED
+from itmlab.losses.tags import REPLACED
 from itmlab.models import CrossEncoder
 from itmlab.models.encoded import evaluating
 from itmlab.models.pairs import looked_at, on_device
 from itmlab.synthesis import Negative
-from itmlab.synthesis.refill import Vocabulary
+from itmlab.synthesis.tags import Vocabulary
 from itmlab.text.tokens import plain_text
 
 from .negatives import synthetic_negatives

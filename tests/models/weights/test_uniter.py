@@ -175,16 +175,16 @@ def test_what_does_not_belong_is_refused_with_its_name(bert, tokenizer, tmp_path
     weights = uniter(bert)
     inner = "uniter.encoder.layer.0.intermediate.dense.weight"
     cases = {
-        "unexpected weights: vqa_output.weight, vqa_output.bias": weights | linear("vqa_output", 9, HIDDEN),
-        "unexpected weights: .*encoder.layer.1.adapter": weights | {"uniter.encoder.layer.1.adapter": torch.zeros(2)},
+        "unexpected: vqa_output.weight, vqa_output.bias": weights | linear("vqa_output", 9, HIDDEN),
+        "unexpected: .*encoder.1.adapter": weights | {"uniter.encoder.layer.1.adapter": torch.zeros(2)},
         "missing: encoder.1.output.bias": without(weights, "uniter.encoder.layer.1.output.dense.bias"),
         "missing: heads.mlm.bias": without(weights, "cls.predictions.bias"),
         "not tied": weights | {"cls.predictions.decoder.weight": torch.zeros(len(tokenizer), HIDDEN)},
         "several names": weights | {"module.uniter.pooler.dense.weight": torch.zeros(HIDDEN, HIDDEN)},
-        "misshapen: .*pooler.weight": weights | {"uniter.pooler.dense.weight": torch.zeros(2, HIDDEN)},
+        "size mismatch for pooler.weight": weights | {"uniter.pooler.dense.weight": torch.zeros(2, HIDDEN)},
         "missing: heads.wod.bias": weights | {"disc_output.weight": torch.zeros(2, HIDDEN)},
         "neither a UNITER nor an OSCAR": {name: value for name, value in weights.items() if "img" not in name},
-        "misshapen": weights | {inner: torch.zeros(10**6, 1)},  # two times 24 million weights, if it were built
+        "size mismatch": weights | {inner: torch.zeros(10**6, 1)},  # two times 24 million weights, if it were built
         "layers must be 1 to 256, got 1000": weights | {"uniter.encoder.layer.999.output.dense.weight": torch.zeros(1)},
     }
     for words, content in cases.items():
@@ -213,7 +213,7 @@ def test_a_folder_with_its_configuration_gives_the_number_of_heads(bert, tokeniz
     model, _ = load_public(tmp_path, tokenizer)
     assert (model.config.heads, model.config.dropout, model.config.layer_norm_epsilon) == (3, 0.2, 1e-5)
     (tmp_path / "config.json").write_text(json.dumps(stated | {"hidden_act": "relu"}))
-    refused("'relu' is not gelu", load_public, tmp_path, tokenizer)
+    refused("not the configuration of a BERT with gelu", load_public, tmp_path, tokenizer)
 
 
 @pytest.mark.parametrize(

@@ -21,14 +21,6 @@ def test_words_of_the_captions_come_first_then_the_commonest() -> None:
     assert tokenizer.convert_ids_to_tokens(tokenizer("The DOG!")["input_ids"])[1:3] == ["the", "dog"]
 
 
-def test_a_word_of_several_pieces_is_their_mean() -> None:
-    vectors, tokenizer = module._wordllama()
-    ids = tokenizer.encode("snowboarder", add_special_tokens=False).ids
-    assert len(ids) > 1
-    wanted = 4 * vectors[ids].mean(dim=0) / vectors.norm(dim=1).mean()
-    assert torch.equal(word_vectors(["snowboarder"])[0], wanted)
-
-
 def test_the_words_of_a_dual_encoder_are_fixed_vectors(tmp_path) -> None:
     model = build_model(LateInteractionConfig("vsepp", word_vectors="wordllama", **SIZES), CAPTIONS, seed=0)
     embedding, tokenizer = model.captions.embedding, model.tokenizer
@@ -39,16 +31,6 @@ def test_the_words_of_a_dual_encoder_are_fixed_vectors(tmp_path) -> None:
     again = LateInteraction.load(tmp_path)
     assert torch.equal(again.captions.embedding.weight, embedding.weight)
     assert not again.captions.embedding.weight.requires_grad
-
-
-def test_a_caption_is_the_direction_of_the_mean_over_its_words() -> None:
-    config = LateInteractionConfig("vsepp", word_vectors="wordllama", **SIZES)
-    model = build_model(config, CAPTIONS, seed=0).eval()
-    with torch.no_grad():
-        encoded = model.encode_captions(model.prepare_captions(["a dog", "a dog runs", ""]))
-        mean = model.captions.network(word_vectors(["a", "dog"])).mean(dim=0)
-    torch.testing.assert_close(encoded.pooled[0], mean / mean.norm())
-    assert encoded.mask.sum(dim=1).tolist() == [2, 3, 2], "a caption without words has the feature of its frame"
 
 
 @pytest.mark.parametrize("word", ["zebra", "giraffe", "skateboard", "london"])

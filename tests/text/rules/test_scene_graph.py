@@ -36,41 +36,14 @@ verb and preposition: man | sit on | bench
 several words as one preposition: dog | in front of | house; house | 2
     a DET det 2, dog NOUN root 0, in ADP case 4, front NOUN nmod 2, of ADP case 7, two NUM nummod 7,
     houses NOUN nmod 4
-copula and preposition: dog | on | table
-    the DET det 2, dog NOUN nsubj 6, is AUX cop 6, on ADP case 6, the DET det 6, table NOUN root 0
-predicate adjective: dog | brown
-    the DET det 2, dog NOUN nsubj 4, is AUX cop 4, brown ADJ root 0
-intransitive verb: dog | run
-    a DET det 2, dog NOUN nsubj 4, is AUX aux 4, running VERB root 0
-passive, stored active: snow | cover | road
-    road NOUN root 0, covered VERB acl 1, by ADP case 4, snow NOUN obl 2
 passive with its auxiliary: man | ride | horse
     a DET det 2, horse NOUN nsubj:pass 4, is AUX aux:pass 4, ridden VERB root 0, by ADP case 7, a DET det 7,
     man NOUN obl:agent 4
-participle and preposition: boat | tie to | dock
-    boats NOUN root 0, tied VERB acl 1, to ADP case 5, a DET det 5, dock NOUN obl 2
-relative clause: woman | hold | umbrella
-    a DET det 2, woman NOUN root 0, who PRON nsubj 5, is AUX aux 5, holding VERB acl:relcl 2, an DET det 7,
-    umbrella NOUN obj 5
 relative clause without its object: man | sit on | sofa
     the DET det 2, sofa NOUN root 0, the DET det 4, man NOUN nsubj 6, is AUX aux 6, sitting VERB acl:relcl 2,
     on ADP obl 6
-possessive: man | have | hat; man | young
-    the DET det 3, young ADJ amod 3, man NOUN nmod:poss 5, 's PART case 3, hat NOUN root 0
 part of a whole: man | have | leg
     leg NOUN root 0, of ADP case 4, the DET det 4, man NOUN nmod 1
-a group is what it consists of: people | walk down | street; people | group of
-    a DET det 2, group NOUN nsubj 5, of ADP case 4, people NOUN nmod 2, walking VERB root 0, down ADP case 8,
-    the DET det 8, street NOUN obl 5
-there is: dog | 2; dog | next to | tree
-    there PRON expl 2, are VERB root 0, two NUM nummod 4, dogs NOUN nsubj 2, next ADV case 8, to ADP case 8,
-    a DET det 8, tree NOUN obl 2
-shared relation: man | on | beach; dog | on | beach; dog | 2
-    a DET det 2, man NOUN root 0, and CCONJ cc 5, two NUM nummod 5, dogs NOUN conj 2, on ADP case 8, a DET det 8,
-    beach NOUN nmod 5
-two verbs: boy | hold | bat; boy | wear | glove
-    a DET det 2, boy NOUN root 0, holding VERB acl 2, a DET det 5, bat NOUN obj 3, and CCONJ cc 7,
-    wearing VERB conj 3, gloves NOUN obj 7
 two adjectives: cat | black; cat | white
     black ADJ amod 4, and CCONJ cc 3, white ADJ conj 1, cat NOUN root 0
 the wearer rides, not the hat: man | with | hat; man | ride | horse

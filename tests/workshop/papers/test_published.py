@@ -9,6 +9,7 @@ from workshop import papers
 from workshop.papers import Table, entries
 
 import itmlab
+from itmlab.losses.tags import PAPER_WEIGHTS
 
 fne, sam, tags = papers.fne, papers.sam, papers.tags
 
@@ -74,9 +75,11 @@ def test_settings_that_a_table_prints_are_the_recipes() -> None:
     for label in table.rows:
         data, stage = label.split(", ")
         name = "tags" if stage.startswith("NSG(") else "tags_dc"
-        preset = "paper_coco" if data == "COCO" else "paper"
-        recipe = itmlab.recipe(name, size={"B": "base", "L": "large"}[stage[-2]], preset=preset)
+        recipe = itmlab.recipe(name, size={"B": "base", "L": "large"}[stage[-2]])
         weights = recipe.tags.weights
+        if data == "COCO":
+            weights = PAPER_WEIGHTS["coco", recipe.size]
+            weights = weights.nsg_only() if name == "tags" else weights
         carried = [recipe.optimiser.learning_rate, recipe.tags.margin, recipe.tags.temperature, recipe.tags.hardest]
         carried += [weights.retrieved, weights.masked_language, weights.synthetic]
         assert [table.value(label, column) for column in table.columns[:7]] == pytest.approx(carried), label
