@@ -41,8 +41,8 @@ def load(
     """Load the drawn world: scenes with five captions each, in train, val and test of 10 : 1 : 1.
 
     Scene number i is the same however many there are. A higher density of false negatives makes captions more general,
-    and so true of more images that do not have them as annotations. At the default as few pairs are true without
-    annotation as in COCO.
+    and so true of more images that do not have them as annotations. At the default 0.17 % of the pairs are true without
+    annotation; in COCO, from image to text, it is about 0.05 % by ECCV Caption's judgements.
 
     Args:
         images: how many scenes.

@@ -132,8 +132,8 @@ TINY_OPTIMISER = OptimiserSettings(
 )
 FINE_TUNING = replace(TINY_OPTIMISER, learning_rate=3e-4, warm_up=0.0, warm_up_share=0.1)
 # The paper's memory is 256 batches long, this one 64. Margin, prior and temperature were each the best of three trials
-# on validation (METHODS 1.6). The paper tunes p on its validation set, and so do we; its weights are nearly uniform
-# over cosines, the released code's also leave out the easy ones.
+# on validation (R1 of the report). The paper tunes p on its validation set, and so do we; its weights are nearly
+# uniform over cosines, the released code's also leave out the easy ones.
 TINY_MEMORY = MemorySettings(length=2048, momentum=0.995)
 TINY_NUMBERS = {"margin": 0.3, "temperature": 0.1}
 SCRATCH_NUMBERS = {"margin": 0.2, "temperature": 0.05}

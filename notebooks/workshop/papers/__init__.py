@@ -5,6 +5,9 @@ something: `papers.fne.table_3.published`, `.claims`, `.table()`, `.verdict()`, 
 `papers.ledger()` has one row per claim. `python -m workshop reproduce fne.table_3` prints an item; `--fresh` trains it.
 """
 
+import shutil
+import subprocess
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib import import_module
@@ -14,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from itmlab.errors import ItmlabError
 
+from ..places import project_directory
 from ..plots.results import Result, save_result
 from .entry import PAPERS, Claim, Entry, Table, cached_result, entries, read_paper
 
@@ -118,6 +122,8 @@ def reproduce(
 ) -> dict[str, Result | None]:
     """Print items with our numbers beside the papers' and their verdicts; return each item's fresh result.
 
+    Finished runs in `run_root` are not trained again, so that the same call continues after an interruption.
+
     Args:
         chosen: a paper, an item, or "all".
         fresh: train the rows now instead of using the committed results; the result is written to `run_root`.
@@ -147,10 +153,12 @@ def reproduce(
             comparison = next((earlier for same, earlier in compared if same == setting), None)
             if comparison is None:
                 tested = entry.test_data() if entry.tested and data is None else None
+                began = time.monotonic()
                 comparison = entry.run(pictures, tested=tested, folds=folds, **training)
                 compared.append((setting, comparison))
+                print(f"{name}: {(time.monotonic() - began) / 60:.1f} minutes", flush=True)
             comparison = replace(comparison, baseline=entry.baseline or comparison.labels[0])
-            results[name] = entry.result_of(comparison, size=size, folds=folds)
+            results[name] = replace(entry.result_of(comparison, size=size, folds=folds), commit=checked_out())
             save_result(results[name], None if keep else run_root)
             cached_result.cache_clear()
         print(entry_in_lines(entry, results[name]), end="\n\n", flush=True)
@@ -158,3 +166,12 @@ def reproduce(
             print(write_figure(entry.figure(results[name]), Path(out) / f"{name}.html", force=True))
     print(DISCLAIMER)
     return results
+
+
+def checked_out() -> str:
+    """Return the commit that is checked out, or "" outside a checkout or without git."""
+    directory, git = project_directory(), shutil.which("git")
+    if directory is None or git is None:
+        return ""
+    words = [git, "rev-parse", "--short", "HEAD"]
+    return subprocess.run(words, cwd=directory, capture_output=True, text=True, check=False).stdout.strip()

@@ -170,7 +170,9 @@ def draw_costs(result: Result) -> go.Figure:
         ratios = [with_part / without for with_part, without in zip(added["per_turn"], base["per_turn"], strict=True)]
         cost = sum(ratios) / len(ratios)
         gain = claim_row(part["item"], part["claim"])
-        brings = Dot(gain["here"], gain["lower"], gain["upper"], text=number(gain["here"]))
+        brings = Dot(0.0, shade=CLEAR, text=gain["verdict"])
+        if known(gain["here"]):
+            brings = Dot(gain["here"], gain["lower"], gain["upper"], text=number(gain["here"]))
         rows.append((part["name"], [Dot(cost, min(ratios), max(ratios), text=f"{cost:.2f} ×"), brings]))
     return draw_forest(
         rows,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from itmlab.errors import ItmlabError
 from itmlab.fields import did_you_mean
-from itmlab.metrics.statistics import Interval, smallest_effect, verdict
+from itmlab.metrics.statistics import Interval, holm, smallest_effect, verdict
 
 from ..plots.results import Result, comparison_rows, difference_rows, list_results, load_result
 
@@ -31,7 +31,10 @@ PAPERS = {"fne": "FNE", "sam": "SAM", "tags": "TAGS-DC", "itcontrast": "ITContra
 RECALLS = tuple(f"{direction} R@{k}" for direction in ("i2t", "t2i") for k in (1, 5, 10))
 SEMANTICS = tuple(name.replace("R@", "N@") for name in RECALLS)
 TRUTHS = ("i2t mAP@R", "t2i mAP@R")  # against all that is true
+SHARE_OF_TRUTH = "RSum, % of oracle (specific)"  # of a ranking that puts the most specific true candidates first
 COLUMNS = (*RECALLS, "RSum", *SEMANTICS, "Nsum", "Nsum(N)", *TRUTHS)  # of a measured table, in this order
+
+ALIGNED = {"vit_dual_encoder", "region_dual_encoder"}  # shipped runs with which `start="aligned"` begins
 
 cached_result = cache(load_result)  # `reproduce --keep` clears it
 
@@ -137,6 +140,14 @@ def independent_difference(first: Interval, second: Interval) -> Interval:
     return Interval(difference, difference - below, difference + above)
 
 
+def sum_of(intervals: Sequence[Interval]) -> Interval:
+    """The sum of measures of the same runs, with the sums of their ends.
+
+    The measures rise and fall together, so the interval is too wide rather than too narrow.
+    """
+    return Interval(*map(sum, zip(*intervals, strict=True)))
+
+
 @dataclass(frozen=True)
 class Entry:
     """A table, figure or section of a paper: what it prints and claims, and what shows and repeats it here.
@@ -145,7 +156,7 @@ class Entry:
         name: as the command takes it: "fne.table_3".
         published: the printed table.
         rows: how to train each row of the table, by label; see `recipe_of`. Controls that the paper lacks are among
-            them.
+            them. A row with `after` continues the run of that row with the same seed, as a second stage does.
         tiny: the paper's ways of making a row tiny, by name; `way` is the entry's default.
         baseline: the row that others are compared with.
         oracle: the row that must win, because it knows what is true. Its lead over a claim's second row is the
@@ -195,7 +206,7 @@ class Entry:
     @property
     def command(self) -> str:
         """The command that trains its tiny rows and keeps the result; "" where it names no recipes."""
-        return f"python -m workshop reproduce {self.name} --fresh --keep" if self.rows else ""
+        return f"python -m workshop reproduce {self.name} --fresh --keep --seeds 5" if self.rows else ""
 
     def recipes(self, size: str = "tiny") -> "dict[str, Recipe]":
         """The recipes of its rows at a size, by label."""
@@ -204,6 +215,10 @@ class Entry:
             for label, row in self.rows.items()
             if size == "tiny" or not _row(row).get("only_tiny")
         }
+
+    def stage_before(self, label: str) -> str:
+        """The row whose run a row continues, or ""."""
+        return _row(self.rows[label]).get("after", "")
 
     # Verdicts.
 
@@ -220,13 +235,30 @@ class Entry:
             return None
         return self.published.value(row, column) - self.published.value(other, column)
 
+    def added(self, claim: Claim) -> list[str]:
+        """The measures whose sum answers a claim: the paper's recalls, where it prints only some of the six."""
+        if claim.measure != "RSum" or self.published is None or claim.compare[2] in self.published.columns:
+            return [claim.measure]
+        prefix = claim.compare[2].removesuffix("RSum")
+        printed = [recall for recall in RECALLS if f"{prefix}{recall}" in self.published.columns]
+        return printed if len(printed) < len(RECALLS) else ["RSum"]
+
     def verdicts(self, result: Result | None = None) -> list[dict[str, Any]]:
         """One dictionary per claim: what is claimed, printed and measured, and what the interval says about it.
+
+        "p" is corrected by Holm for the claims of the entry, and a difference needs both: an interval on one side and a
+        corrected p below 0.05. Older results have no p.
 
         Args:
             result: a run of this entry; by default the committed one.
         """
-        return [self._verdict(claim, result or self.result()) for claim in self.claims]
+        rows = [self._verdict(claim, result or self.result()) for claim in self.claims]
+        tested = [row for row in rows if not math.isnan(row["p"])]
+        for row, corrected in zip(tested, holm([row["p"] for row in tested]), strict=True):
+            row["p"] = corrected
+            if corrected >= 0.05 and row["verdict"] in ("held", "contrary"):
+                row["verdict"] = "not seen"
+        return rows
 
     def _verdict(self, claim: Claim, run: Result | None) -> dict[str, Any]:
         labels = {*self.rows, *self.averaged}
@@ -234,10 +266,9 @@ class Entry:
         interval, by, source = Interval(math.nan, math.nan, math.nan), claim.by, ""
         command = self.command if trainable else ""
         pair = dict(zip(("row", "minus"), claim.compare, strict=False))
-        if run and claim.compare and not claim.without and run.select(**pair, measure=claim.measure):
-            interval = run.interval(**pair, measure=claim.measure)
-            seeds = len(run.seeds)
-            by = f"a run of this item: {run.details.get('size', 'tiny')}, {seeds} seed{'s' if seeds > 1 else ''}"
+        seeds = len(run.seeds) if run else 0
+        if seeds > 1 and claim.compare and not claim.without and run.select(**pair, measure=claim.measure):
+            interval, by = self._answer(claim, run)
             source = self.name
         elif claim.measured:
             interval, source = claim.interval(), claim.measured["result"]
@@ -248,7 +279,7 @@ class Entry:
             reason = self._why_no_test(claim, headroom, run if source == self.name else None)
             decided = verdict(interval, expected=claim.expected, mark=claim.mark, margin=claim.margin)
             says = "no test" if reason else decided
-        elif trainable and run and len(run.seeds) < 2:
+        elif trainable and seeds == 1:
             reason = "its rows need two seeds or more"
         else:
             reason = claim.without or (not trainable and self.without) or "no run of it is committed"
@@ -268,6 +299,7 @@ class Entry:
             "upper": interval.upper,
             "headroom": headroom,
             "verdict": says,
+            "p": self._p(claim, run) if source == self.name else math.nan,
             "smallest": smallest_effect(interval),
             "by": by,
             "measured in": source,
@@ -275,11 +307,44 @@ class Entry:
             "why not": reason,
         }
 
+    def _answer(self, claim: Claim, run: Result) -> tuple[Interval, str]:
+        """The difference of a claim's two rows in a run of this entry, and how it was measured, in words."""
+        row, minus, _ = claim.compare
+        by = f"a run of this item: {run.details.get('size', 'tiny')}, {len(run.seeds)} seeds"
+        if {run.recipes.get(label, {}).get("start") for label in (row, minus)} & ALIGNED:
+            by += ", from encoders that InfoNCE had aligned, where no paper starts"
+        measures = [measure for measure in self.added(claim) if run.select(row=row, minus=minus, measure=measure)]
+        if not measures:  # an older result, which kept the differences of sums only
+            levels = [self._level(run, label, self.added(claim)) for label in (row, minus)]
+            by += f"; RSum of six recalls, where the paper prints four: on those it is {levels[0] - levels[1]:+.1f}"
+        intervals = [run.interval(row=row, minus=minus, measure=measure) for measure in measures or ["RSum"]]
+        return sum_of(intervals), by
+
+    def _p(self, claim: Claim, run: Result | None) -> float:
+        """Return p of "no difference" for a claim of a run of this entry; NaN if equality is claimed or it has none."""
+        if run is None or claim.expected == "equal":
+            return math.nan
+        (row,) = run.select(row=claim.compare[0], minus=claim.compare[1], measure=claim.measure)
+        return row.get("p", math.nan)
+
+    def _level(self, run: Result, label: str, measures: Sequence[str]) -> float:
+        """The sum of a row's measures."""
+        rows = run.select(row=label, minus="")
+        return sum(row["value"] for row in rows if row["measure"] in measures)
+
     def headroom(self, claim: Claim, run: Result | None) -> float:
-        """Return how much a perfect method would gain in the unit of the claim; NaN where that is not measured."""
-        if run and self.oracle and claim.compare:
+        """Return how much a perfect method would gain in the unit of the claim; NaN where that is not measured.
+
+        That is what the oracle row gains. Without one it is what RSum lacks to a ranking by the truth, where the result
+        has RSum as a share of that ranking's.
+        """
+        if run and claim.compare and self.oracle:
             rows = run.select(row=self.oracle, minus=claim.compare[1], measure=claim.measure)
             return rows[0]["value"] if rows else math.nan
+        if run and claim.measure == "RSum":
+            level = {"row": claim.compare[1], "minus": ""}
+            values, shares = (run.select(**level, measure=measure) for measure in ("RSum", SHARE_OF_TRUTH))
+            return values[0]["value"] * (100 / shares[0]["value"] - 1) if values and shares else math.nan
         return _interval(claim.headroom).value if claim.headroom else math.nan
 
     def _why_no_test(self, claim: Claim, headroom: float, run: Result | None) -> str:
@@ -287,11 +352,12 @@ class Entry:
 
         The headroom must reach the printed effect (or the margin of "equal"), and the two controls must behave.
         """
-        needed = claim.margin if claim.expected == "equal" else abs(self.printed(claim) or 0)
-        if headroom < needed:
-            return f"a perfect method would gain {headroom:.1f}, less than the {needed:.1f} in question"
+        needed = claim.margin if claim.expected == "equal" else abs(self.printed(claim) or math.inf)
+        if headroom < needed < math.inf:
+            best = self.oracle or "a ranking by the truth"
+            return f"{best} gains {headroom:.1f}, less than the {needed:.1f} in question"
         for control, sign, fault in ((self.oracle, 1, "did not win"), (self.harmful, -1, "did not lose")):
-            if run and control:
+            if run and control and run.select(row=control, minus=self.baseline, measure="RSum"):
                 change = run.interval(row=control, minus=self.baseline, measure="RSum")
                 if min(sign * change.lower, sign * change.upper) <= 0:
                     return f"the control {control!r} {fault}"
@@ -370,10 +436,19 @@ class Entry:
         for label in labels or [""]:
             by_name(label, recipes, "row")
         names = run_names(recipes)
-        rows = {names[label]: recipes[label] for label in labels}
-        options = {"seeds": seeds, "run_root": run_root, "jobs": jobs, "progress": progress}
-        trained_runs = trained(rows, data or self.data(), **options)
-        groups = {label: trained_runs[names[label]] for label in labels}
+        data = data or self.data()
+        options = {"run_root": run_root, "jobs": jobs, "progress": progress}
+        earlier = {label: self.stage_before(label) for label in labels if self.stage_before(label)}
+        first = dict.fromkeys([*(label for label in labels if label not in earlier), *earlier.values()])
+        rows = {names[label]: recipes[label] for label in first}
+        trained_runs = trained(rows, data, seeds=seeds, **options)
+        groups = {label: trained_runs[names[label]] for label in first}
+        for label, before in earlier.items():
+            groups[label] = []
+            for run in groups[before]:
+                stage = {names[label]: recipes[label].replace(start=str(run.directory))}
+                groups[label] += trained(stage, data, seeds=[run.recipe.seed], **options)[names[label]]
+        groups = {label: groups[label] for label in labels}
         if chosen is None and len(groups[labels[0]]) > 2:  # of two seeds both pairs are the same
             for label, averaged in self.averaged.items():
                 runs = groups[averaged]
@@ -429,9 +504,14 @@ class Entry:
             protocol=f"METHODS, {self.item}",
             data=comparison.data,
             seeds=list(comparison.seeds),
-            recipes={label: runs[0].recipe.to_json() for label, runs in comparison.runs.items()},
+            recipes={label: self._recipe_in_json(label, runs[0]) for label, runs in comparison.runs.items()},
             details=details | ({"tested on": dict(self.tested)} if self.tested else {}),
         )
+
+    def _recipe_in_json(self, label: str, run: Any) -> dict[str, Any]:
+        """The recipe of a row's run; instead of this machine's path it names the row that the run continues."""
+        before = self.stage_before(label) if label in self.rows else ""
+        return run.recipe.to_json() | ({"start": f"the run of {before}"} if before else {})
 
 
 # Reading the TOML files.
@@ -446,7 +526,7 @@ def recipe_of(row: Any, size: str, ways: Mapping[str, Any], default_way: str) ->
 
     Args:
         row: a recipe's name, or a table with `recipe`, `changes` at every size, `tiny` (a way of making it tiny),
-            `tiny_changes` and `only_tiny`.
+            `tiny_changes`, `only_tiny` and `after`.
         size: "tiny", "base" or "large".
         ways: what each way adds to a tiny recipe: `on` and `start` of `itmlab.recipe`, and `changes`.
         default_way: the way of rows that name none.

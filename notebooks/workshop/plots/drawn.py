@@ -43,7 +43,7 @@ def draw_result(name: str) -> go.Figure:
     >>> draw_result("fne_contrasts").layout.height > 500
     True
     """
-    return draw_rows(name, load_result(name).rows)
+    return draw_rows(name, load_result(drawings().get(name, {}).get("result", name)).rows)
 
 
 def _draw(drawing: Mapping[str, Any], rows: Rows) -> go.Figure:

@@ -194,7 +194,7 @@ def comparison_rows(comparison: "Comparison", group: str = "") -> list[dict[str,
 def difference_rows(
     comparison: "Comparison", pairs: Mapping[str, tuple[str, str]], group: str = ""
 ) -> list[dict[str, Any]]:
-    """Return paired differences in every measure, with intervals and one value per seed.
+    """Return paired differences in every measure, with intervals, one value per seed, and p of "no difference".
 
     Args:
         comparison: the compared runs.
@@ -204,8 +204,9 @@ def difference_rows(
     rows = []
     for name, (label, minus) in pairs.items():
         values, subtracted = comparison.per_seed(label), comparison.per_seed(minus)
+        tested = comparison.tests(*comparison.columns, baseline=minus)[label]
         for measure, (value, lower, upper) in comparison.difference(label, minus).items():
             per_seed = [first - second for first, second in zip(values[measure], subtracted[measure], strict=True)]
-            ends = {"value": value, "lower": lower, "upper": upper, "per_seed": per_seed}
+            ends = {"value": value, "lower": lower, "upper": upper, "per_seed": per_seed, "p": tested[measure].p}
             rows.append({"group": group, "row": name, "measure": measure, **ends, "unit": "points", "minus": minus})
     return rows

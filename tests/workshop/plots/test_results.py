@@ -60,7 +60,6 @@ def test_committed_results_say_how_they_were_measured(name):
 # Results that notebooks draw without `draw_result`, and differences that one takes from several tables of a paper.
 COMPUTED = ["discrimination_seeing", "synthetic_scores"]
 OF_TABLES = {
-    "recall_by_stage": ["tags.table_1", "tags.table_2"],
     "contrast_seeing": ["itcontrast.table_1", "itcontrast.table_3", "itcontrast.table_4"],
 }
 
