@@ -11,6 +11,7 @@ from difflib import SequenceMatcher
 from functools import cache
 from typing import Any
 
+import torch
 from jaxtyping import Int8
 from torch import Tensor
 
