@@ -216,8 +216,9 @@ def test_every_committed_figure_has_its_settings_and_every_setting_its_figure():
     assert sorted(figure_settings()) == sorted(path.stem for path in FIGURES.glob("*.json"))
 
 
-def test_a_result_without_a_drawing_is_refused():
-    refused("no drawing of a result 'noisy_correspondance' .*noisy_correspondence", plots.draw_result, "noisy_correspondance")
+def test_unknown_results_and_figures_are_refused():
+    refused("no result 'fne_contrast' — did you mean fne_contrasts", plots.draw_result, "fne_contrast")
+    refused("no drawing of a result 'x'", plots.draw_rows, "x", [])
 
 
 def test_all_that_a_graph_says_is_there_and_subjects_stand_left():

@@ -69,7 +69,11 @@ def test_each_changed_place_is_found_even_if_its_words_stand_elsewhere_too():
 
 
 @given(
-    st.lists(st.tuples(st.integers(0, 11), st.sampled_from(["cat", "two <b>", "a", "x $y$ z", "&amp;"])), min_size=1, max_size=4)
+    st.lists(
+        st.tuples(st.integers(0, 11), st.sampled_from(["cat", "two <b>", "a", "x $y$ z", "&amp;"])),
+        min_size=1,
+        max_size=4,
+    )
 )
 def test_parts_spell_the_sentence_and_markup_stays_letters(places):
     negative = edited_at(*sorted({start: (start, start + 1, words) for start, words in places}.values()))
