@@ -33,12 +33,25 @@ def repeatable(accelerator: Accelerator) -> Iterator[None]:
             filling.fill_uninitialized_memory = fill
 
 
+def world_size() -> int:
+    """Return how many processes train together, as `accelerate launch` says in WORLD_SIZE.
+
+    Raises:
+        ItmlabError: WORLD_SIZE is not a number.
+    """
+    value = os.environ.get("WORLD_SIZE", "1")
+    if not value.isdecimal():
+        raise ItmlabError(f"WORLD_SIZE is not a number: {value!r}", where="environment", remedy=DISTRIBUTED)
+    return int(value)
+
+
 def this_process() -> Accelerator:
     """Return `accelerate`'s view of this process and its device.
 
     Raises:
         ItmlabError: the environment asks for processes that do not exist.
     """
+    world_size()
     try:
         return Accelerator()
     except Exception as error:  # a wrong variable of the environment has many types

@@ -28,6 +28,7 @@ from .directory import LOCK_FILE
 from .interruption import Interrupted
 from .loop import train
 from .recipes import Recipe
+from .session import world_size
 
 STILL_SECONDS = 60.0  # a worker that has not computed for so long is reported
 BUSY_SHARE = 0.005  # of a core: less than this is not computing
@@ -44,7 +45,7 @@ def train_all(runs: Mapping[Path, Recipe], data: CaptionSet, jobs: int | None, p
         Interrupted: after Ctrl-C, SIGTERM or a hang-up; no worker process is left.
     """
     check(jobs is None or jobs >= 1, "jobs", jobs, "1 or more, or None for as many as there are cores")
-    one_by_one = torch.cuda.is_available() or os.environ.get("WORLD_SIZE", "1") != "1"
+    one_by_one = torch.cuda.is_available() or world_size() > 1
     jobs = jobs or (1 if one_by_one else cores())
     if jobs == 1:
         for directory, recipe in runs.items():

@@ -24,7 +24,7 @@ from .entry import PAPERS, Claim, Entry, Table, cached_result, entries, read_pap
 if TYPE_CHECKING:
     import pandas
 
-    from itmlab.data import CaptionSet
+    from itmlab.data.captionset import CaptionSet
     from itmlab.train import Comparison
 
 DISCLAIMER = (

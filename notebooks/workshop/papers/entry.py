@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pandas
     import plotly.graph_objects as go
 
-    from itmlab.data import CaptionSet
+    from itmlab.data.captionset import CaptionSet
     from itmlab.train import Comparison
     from itmlab.train.recipes import Recipe
 
