@@ -42,7 +42,7 @@ class Sentence:
 
         Args:
             lemma: of the noun.
-            surface: the noun as it is written.
+            surface: the noun as written.
             means: the numbers of the entities that it means.
             before: an article or number.
             adjectives: lemmas and words before the noun; "and" is only said.
@@ -67,7 +67,7 @@ class Sentence:
         Args:
             number: the object's number.
             lemma: of the attribute.
-            surface: as it is written.
+            surface: as written.
         """
         entry = self.objects[number]
         self.objects[number] = replace(entry, attributes=(*entry.attributes, Attribute(lemma, self.say(surface))))

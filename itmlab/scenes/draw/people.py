@@ -136,7 +136,7 @@ def draw_person(pen: Pen, entity: Entity, worn: Worn) -> None:
     Args:
         pen: draws at the person's place and size.
         entity: the person.
-        worn: mark and entity of what is worn, by kind.
+        worn: mark and entity of each garment, by kind.
     """
     joints = body(entity.kind, entity.pose or "stand", entity.hands)
     skin = SKINS[int(entity.shade * 4.999)]

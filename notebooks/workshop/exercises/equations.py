@@ -43,7 +43,7 @@ def matches_of(batch: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 def samplers_by_hardness(answer: tuple[str, ...]) -> str:
     """A harder negative has a higher score. Which sampler goes for low scores, and which for high ones?
 
-    Sort by the mean score of what is taken. `softest` takes the lowest, `random` any, and `hardest` the highest.
+    Sort by the mean score of the negatives. `softest` takes the lowest, `random` any, and `hardest` the highest.
 
     Semi-hard takes the hardest of those that score below the match, so it comes just before `hardest`.
     """
@@ -83,7 +83,7 @@ def maximum_of_hinges(answer: Callable) -> str:
 def softmax_of_a_row(answer: Callable) -> str:
     """InfoNCE is a classification: which of the captions of the row belongs to the picture?
 
-    Divide by the temperature, take the softmax of each row, and the logarithm of what the match gets.
+    Divide by the temperature, take the softmax of each row, and the logarithm of the match's share.
 
     `-(scores / temperature).log_softmax(dim=1).diagonal().mean()`.
     """

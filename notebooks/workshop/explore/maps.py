@@ -135,7 +135,7 @@ class PointExplorer(Explorer):
         return [first, self.resting]
 
     def widget(self) -> ipywidgets.VBox:
-        """Return the controls over live figures, the first of which calls back."""
+        """Return the controls over live figures; the first figure calls back."""
         box, state = super().widget(), self.live[0].state
         state.listens = True
         for name, handler in {"click": self._clicked, "hover": self._hovered, "lasso": self._lassoed}.items():
