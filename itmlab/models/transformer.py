@@ -179,7 +179,7 @@ def prepare_regions(images: Sequence[Any], config: CrossEncoderConfig | LateInte
     """
     if not len(images):
         raise ItmlabError("there is no image to prepare", remedy="give at least one")
-    if config.photo_encoder:
+    if config.photo_encoder and not all(hasattr(image, "features") for image in images):
         from .photographs import photo_encoder
 
         regions_of = photo_encoder().regions

@@ -18,7 +18,7 @@ from ..errors import ItmlabError, printable
 from ..metrics import chance_rsum
 from ..models import load_model
 from ..session import usual_defaults
-from ..storage import inside, sync_directory, usable, write_bytes
+from ..storage import inside, read_json, sync_directory, usable, write_bytes
 from .directory import CHECKPOINT_FILE, HISTORY_FILE, read_history, shipped_directory, shipped_names
 from .recipes import Recipe
 from .scores import CUTOFFS, Side, evaluate, similarity
@@ -93,6 +93,13 @@ class Run(Evaluated):
     def recipe(self) -> Recipe:
         """The recipe that made it."""
         return Recipe.load(self.directory / "recipe.json")
+
+    @property
+    def drawn(self) -> dict[str, str]:
+        """The options of `scenes` by which its data were drawn, where these were not the default."""
+        path = self.directory / "data.json"
+        about = read_json(path) if path.is_file() else {}
+        return {name: about[name] for name in ("regions",) if name in about}
 
     @property
     def history(self) -> list[dict[str, Any]]:

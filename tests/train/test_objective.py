@@ -120,10 +120,11 @@ def test_fne_observes_each_pair_once_and_the_negatives_of_both_directions():
     chooser = objective("fne", sampler__minimum_positives=1)
     images, _ = features(0)
     chooser(images, images, torch.arange(6), ROWS, features(1), epoch=1)  # a perfect model: every positive is trusted
-    assert chooser.sampler.positive_moments.count == 6 and chooser.sampler.negative_moments.count == 12
+    moments = chooser.sampler.positive_moments, chooser.sampler.negative_moments
+    assert [int(each.state[0]) for each in moments] == [6, 12]  # state: count, mean, squares
     assert chooser.sampler.statistics.positive_mean == pytest.approx(1.0)
     chooser.start_epoch(2)
-    assert chooser.sampler.positive_moments.count == 0
+    assert chooser.sampler.positive_moments.state[0] == 0
 
 
 def test_a_batch_of_one_image_has_a_loss_of_zero_with_a_gradient():

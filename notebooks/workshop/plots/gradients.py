@@ -58,6 +58,7 @@ def draw_gradients(
         true: pairs that are true although they are not annotated; their cells get a frame.
         margin: of the hinge on a sampler's choice.
 
+    >>> from itmlab.losses import TripletLoss
     >>> draw_gradients(torch.eye(3), {"sum": TripletLoss(reduce="sum")}).layout.height > 200
     True
     """
