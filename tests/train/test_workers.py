@@ -116,10 +116,14 @@ def test_an_error_in_a_worker_is_one_line(data, tmp_path):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_says_where_the_work_stands_and_leaves_the_handlers_as_they_were(number):
-    before = signal.getsignal(number)
-    with pytest.raises(Interrupted, match="stopped: 1 of 3") as caught, stopped_in_words(lambda: "1 of 3"):
-        signal.raise_signal(number)
-    assert caught.value.exit_code == 128 + number and signal.getsignal(number) is before
+    usual = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+    before = signal.signal(number, usual)  # under nohup a hang-up is ignored
+    try:
+        with pytest.raises(Interrupted, match="stopped: 1 of 3") as caught, stopped_in_words(lambda: "1 of 3"):
+            signal.raise_signal(number)
+        assert caught.value.exit_code == 128 + number and signal.getsignal(number) is usual
+    finally:
+        signal.signal(number, before)
 
 
 def test_signals_that_the_caller_handles_or_ignores_are_left_alone():
