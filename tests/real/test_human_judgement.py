@@ -50,7 +50,7 @@ def tables(data, ratings, relevance):
 
 def test_the_ratings_are_all_read_and_joined(data, ratings):
     truth = data.positives[ratings.images, ratings.captions]
-    assert (len(ratings), int(truth.sum())) == (5_785, 5_000)
+    assert (len(ratings.scores), int(truth.sum())) == (5_785, 5_000)
     assert 0 <= float(ratings.scores.min()) < float(ratings.scores.max()) <= 5
     assert float(ratings.scores[truth].mean()) > 4.5 > 3.5 > float(ratings.scores[~truth].mean())
 

@@ -46,10 +46,6 @@ class Ratings:
     images: Int64[Tensor, "pair"]
     scores: Float[Tensor, "pair"]
 
-    def __len__(self) -> int:
-        """The number of rated pairs."""
-        return len(self.scores)
-
 
 def crisscrossed(path: str | Path, caption_ids: Sequence[str], image_ids: Sequence[str]) -> Ratings:
     """Read the ratings that are about these captions and images; ratings of others are left out.
