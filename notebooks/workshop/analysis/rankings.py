@@ -9,6 +9,7 @@ References:
 """
 
 import contextlib
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -179,7 +180,7 @@ class Retrievals:
         Raises:
             ItmlabError: the model looks at regions, which a picture of your own does not have.
         """
-        one = self.data.select([0])
+        one = copy.copy(self.data)
         one.name, one.images, one.regions = "your picture", [picture], None
         encoder = model_of(self.models[model])
         with evaluating(encoder):
