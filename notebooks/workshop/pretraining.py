@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from itmlab.cli import stopping
 from itmlab.errors import ItmlabError
 
 # Seeds of scenes that no data set has; ViT and BERT learn from the same pictures, drawn once.
@@ -44,14 +45,10 @@ def pretrain(
 def _pretrain_recipe(part: str, out: Path, images: int) -> None:
     from itmlab.scenes import load
     from itmlab.train import recipe as named_recipe
-    from itmlab.train.interruption import Interrupted
     from itmlab.train.loop import train
 
     recipe = named_recipe(RECIPES[part])
     on_regions = recipe.model.reads == "regions"
     options = {"regions": recipe.data.regions or True} if on_regions else {}
-    try:
+    with stopping():
         train(recipe, load(images=images, seed=SEEDS[part], **options), out)
-    except Interrupted as stop:
-        print(stop)
-        raise typer.Exit(stop.exit_code) from None

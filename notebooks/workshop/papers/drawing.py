@@ -1,8 +1,7 @@
-"""Claims as figures, lines and HTML: the papers' numbers beside ours, and every item by its claims' verdicts."""
+"""Claims as figures and lines: the papers' numbers beside ours, and every item by its claims' verdicts."""
 
 import math
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any
 
 import plotly.graph_objects as go
@@ -80,23 +79,6 @@ def entry_in_lines(entry: Entry, result: Result | None = None) -> str:
         shown = f"figures: {', '.join(entry.figures)}" if entry.figures else ""
         lines.append(f"  {'; '.join(filter(None, [entry.without, shown]))}")
     return "\n".join(lines)
-
-
-def entry_in_html(entry: Entry) -> str:
-    """Write an item as a notebook shows it: its table as printed and as measured, then each claim with its verdict."""
-    parts = [f"<h4>{escape(entry.item)}: {escape(entry.title)}</h4><p>{escape(entry.place)}</p>"]
-    if entry.published is not None:
-        parts.append(entry.table().to_html(float_format=lambda value: f"{value:.4g}", na_rep="", border=0))
-    titles = ("", "claim", "the paper", "here (95 % interval)", "unit", "how, or why not")
-    table = "".join(f'<th style="text-align:left">{title}</th>' for title in titles)
-    for row in entry.verdicts():
-        how = row["by"] or "; ".join(filter(None, (row["why not"], row["command"])))
-        cells = [row["claim"], printed_number(row), measured(row).partition(": ")[2], row["unit"], how]
-        mark = f'<td style="background:{SHADES[row["verdict"]]};color:{INK};white-space:nowrap">{row["verdict"]}</td>'
-        table += f"<tr>{mark}" + "".join(f'<td style="text-align:left">{escape(cell)}</td>' for cell in cells) + "</tr>"
-    parts.append(f"<table>{table}</table>" if entry.claims else f"<p>{escape(entry.without)}</p>")
-    parts += [f"<p>Note: {escape(note)}</p>" for note in entry.notes]
-    return "".join(parts)
 
 
 # Figures.
