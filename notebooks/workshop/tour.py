@@ -22,7 +22,7 @@ from .places import figure_directory, notebook_directory, threads_of_a_process
 
 CELL_TIMEOUT = 1800  # seconds; a cell that takes longer hangs
 TOUR = "itmlab_tour"  # marks executed notebooks, the only ones that the next tour overwrites
-ON_PHOTOGRAPHS = "12_"  # needs the extra "photos"
+ON_PHOTOGRAPHS = "12_on_photographs"  # needs the extra "photos"
 UNREACHABLE = "http://127.0.0.1:9"  # nothing listens there, so anything that needs the network fails at once
 WITHOUT_NETWORK = {
     "HF_HUB_OFFLINE": "1",
@@ -55,7 +55,7 @@ def run_tour(
     stops = tour(notebooks, out.resolve(), jobs=jobs or min(2, cores()))
     passed = sum(stop.error is None for stop in stops)
     print(f"\n{passed} of {len(stops)} notebooks passed in {time.monotonic() - started:.0f} s")
-    print(f"figures:            {tour_figures() / 'index.html'}\nexecuted notebooks: {out.resolve()}")
+    print(f"figures:            {figure_directory() / 'tour' / 'index.html'}\nexecuted notebooks: {out.resolve()}")
     if passed < len(stops):
         raise typer.Exit(1)
     if keep:
@@ -90,11 +90,11 @@ def find_notebooks(only: list[str] | None = None) -> list[Path]:
         ItmlabError: this is an installed wheel, which has no notebooks, or none begins so.
     """
     notebooks = sorted(notebook_directory().glob("[0-9][0-9]_*.ipynb"))
-    for prefix in only or []:
-        if not any(path.name.startswith(prefix) for path in notebooks):
-            names = ", ".join(path.stem for path in notebooks)
-            raise ItmlabError(f"no notebook begins with {prefix!r}", remedy=f"there are {names}")
-    return [path for path in notebooks if path.name.startswith(tuple(only or [""]))]
+    chosen = [path for path in notebooks if path.name.startswith(tuple(only or [""]))]
+    if not chosen:
+        names = ", ".join(path.stem for path in notebooks)
+        raise ItmlabError(f"no notebook begins with {only}", remedy=f"there are {names}")
+    return chosen
 
 
 def tour(notebooks: list[Path], out: Path, *, jobs: int = 1) -> list[Stop]:
@@ -113,8 +113,8 @@ def tour(notebooks: list[Path], out: Path, *, jobs: int = 1) -> list[Stop]:
     from itmlab.models.photographs import PHOTOS, photos_installed
 
     if not photos_installed():
-        print(f"notebook {ON_PHOTOGRAPHS} is left out, needs {PHOTOS}", flush=True)
-        notebooks = [path for path in notebooks if not path.stem.startswith(ON_PHOTOGRAPHS)]
+        print(f"{ON_PHOTOGRAPHS}: left out, needs {PHOTOS}", flush=True)
+        notebooks = [path for path in notebooks if path.stem != ON_PHOTOGRAPHS]
     return asyncio.run(_run_all(notebooks, out, jobs))
 
 
@@ -175,7 +175,8 @@ async def run_notebook(
     finally:
         write_bytes(executed, nbformat.writes(content).encode())
     seconds = time.monotonic() - started
-    return Stop(notebook.stem, seconds, error, outputs.save_figures(content, notebook.stem[:2], tour_figures()))
+    shown = outputs.save_figures(content, notebook.stem[:2], figure_directory() / "tour")
+    return Stop(notebook.stem, seconds, error, shown)
 
 
 def _kernel_environment(threads: int) -> dict[str, str]:
@@ -193,11 +194,6 @@ def absolute_folders() -> dict[str, str]:
     """The folders that the environment names, as absolute paths for a process in another working directory."""
     names = ("ITMLAB_CACHE", "ITMLAB_FIGURES", "ITMLAB_WEIGHTS", "ITMLAB_REAL_DATA")
     return {name: str(Path(os.environ[name]).resolve()) for name in names if os.environ.get(name)}
-
-
-def tour_figures() -> Path:
-    """Return the folder of the figures that the notebooks show."""
-    return figure_directory() / "tour"
 
 
 # JupyterLab and the figures' pages.

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     import pandas
 
     from itmlab.data.captionset import CaptionSet
-    from itmlab.train import Comparison
 
 DISCLAIMER = (
     "Measured with small models on a small drawn world: a row says what holds here, "
@@ -39,14 +38,9 @@ __all__ = [
     "draw_claims",
     "draw_costs",
     "entries",
-    "fne",
-    "itcontrast",
     "ledger",
     "reproduce",
-    "sam",
-    "tags",
 ]
-
 
 fne, sam, tags, itcontrast = (SimpleNamespace(**read_paper(paper)) for paper in PAPERS)
 
@@ -102,7 +96,7 @@ def reproduce(
         raise ItmlabError("only a fresh tiny run on scenes, unchanged, is kept", where="--keep", remedy="leave it out")
     training = {"size": size, "seeds": seeds, "changes": changes, "run_root": run_root, "jobs": jobs}
     results: dict[str, Result | None] = {}
-    compared: dict[str, Comparison] = {}  # items with the same rows, as two tables of a paper, are compared once
+    compared = {}  # items with the same rows, as two tables of a paper, are compared once
     for name, entry in entries(chosen).items():
         results[name] = None
         if fresh and entry.rows:
@@ -112,8 +106,7 @@ def reproduce(
                 began = time.monotonic()
                 compared[setting] = entry.run(data, folds=folds, **training)
                 print(f"{name}: {(time.monotonic() - began) / 60:.1f} minutes", flush=True)
-            comparison = compared[setting]
-            comparison = replace(comparison, baseline=entry.baseline or comparison.labels[0])
+            comparison = replace(compared[setting], baseline=entry.baseline or compared[setting].labels[0])
             results[name] = replace(entry.result_of(comparison, size=size, folds=folds), commit=checked_out())
             save_result(results[name], None if keep else run_root)
             cached_result.cache_clear()

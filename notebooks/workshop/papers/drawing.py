@@ -32,11 +32,6 @@ def number(value: float, sign: str = "+") -> str:
     return f"{value:{sign}.{1 if abs(value) >= 1 else 2}f}".replace("-", "−")
 
 
-def printed_number(row: Mapping[str, Any]) -> str:
-    """Write the paper's number of a claim, or "" where it has none."""
-    return number(row["printed"], _sign(row)) if known(row["printed"]) else ""
-
-
 def measured(row: Mapping[str, Any]) -> str:
     """Write what was measured for a claim: "held: +1.2 (0.3 to 2.1)"."""
     if not known(row["here"]):
@@ -68,7 +63,7 @@ def entry_in_lines(entry: Entry, result: Result | None = None) -> str:
             rows = frame[part].dropna(how="all").to_string(float_format=lambda value: f"{value:.4g}", na_rep="·")
             lines += [f"  {part}", *(f"    {line}" for line in rows.splitlines())]
     for row in entry.verdicts(result):
-        paper = f" (the paper: {printed_number(row)})" if known(row["printed"]) else ""
+        paper = f" (the paper: {number(row['printed'], _sign(row))})" if known(row["printed"]) else ""
         lines.append(f"  {measured(row)} {row['unit']}".rstrip() + f"{paper}: {row['claim']}")
         details = [row["why not"], row["by"] or row["command"]]
         if row["verdict"] == "not seen":

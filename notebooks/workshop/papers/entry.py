@@ -57,12 +57,6 @@ class Table:
         prefix = column.removesuffix("RSum")
         return sum(number for name, number in numbers.items() if name.startswith(prefix) and "R@" in name)
 
-    def frame(self) -> "pandas.DataFrame":
-        """The table as a pandas data frame."""
-        import pandas
-
-        return pandas.DataFrame.from_dict(dict(self.rows), orient="index", columns=list(self.columns))
-
 
 @dataclass(frozen=True)
 class Claim:
@@ -254,19 +248,23 @@ class Entry:
         labels = {*self.rows, *self.averaged}
         trainable = bool(claim.compare) and not claim.without and {*claim.compare[:2]} <= labels
         interval, by, source = Interval(math.nan, math.nan, math.nan), claim.by, ""
+        p = math.nan  # also where equality is claimed
         command = self.command if trainable else ""
         pair = dict(zip(("row", "minus"), claim.compare, strict=False))
         seeds = len(run.seeds) if run else 0
         if seeds > 1 and claim.compare and not claim.without and run.select(**pair, measure=claim.measure):
             interval, by = self._answer(claim, run)
             source = self.name
+            if claim.expected != "equal":
+                p = run.row(**pair, measure=claim.measure).get("p", math.nan)
         elif claim.measured:
             interval, source = claim.interval(), claim.measured["result"]
             command = command or cached_result(source).command
         says, reason = "not run", ""
-        headroom = self.headroom(claim, run if source == self.name else None)
+        own_run = run if source == self.name else None
+        headroom = self.headroom(claim, own_run)
         if source:
-            reason = self._why_no_test(claim, headroom, run if source == self.name else None)
+            reason = self._why_no_test(claim, headroom, own_run)
             decided = verdict(interval, expected=claim.expected, mark=claim.mark, margin=claim.margin)
             says = "no test" if reason else decided
         elif trainable and seeds == 1:
@@ -289,7 +287,7 @@ class Entry:
             "upper": interval.upper,
             "headroom": headroom,
             "verdict": says,
-            "p": self._p(claim, run) if source == self.name else math.nan,
+            "p": p,
             "smallest": smallest_effect(interval),
             "by": by,
             "measured in": source,
@@ -310,13 +308,6 @@ class Entry:
             by += f"; RSum of six recalls, where the paper prints four: on those it is {change:+.1f}"
         intervals = [run.interval(row=row, minus=minus, measure=measure) for measure in measures or ["RSum"]]
         return sum_of(intervals), by
-
-    def _p(self, claim: Claim, run: Result | None) -> float:
-        """Return p of "no difference" for a claim of a run of this entry; NaN if equality is claimed or it has none."""
-        if run is None or claim.expected == "equal":
-            return math.nan
-        (row,) = run.select(row=claim.compare[0], minus=claim.compare[1], measure=claim.measure)
-        return row.get("p", math.nan)
 
     def headroom(self, claim: Claim, run: Result | None) -> float:
         """Return how much a perfect method would gain in the unit of the claim; NaN where that is not measured.
@@ -355,7 +346,7 @@ class Entry:
 
         if self.published is None:
             raise ItmlabError(f"{self.item} is not a table")
-        printed = self.published.frame()
+        printed = pandas.DataFrame.from_dict(self.published.rows, orient="index", columns=self.published.columns)
         run = result or self.result()
         measured = {}
         for label in (*printed.index, *self.rows, *self.averaged) if run else ():
