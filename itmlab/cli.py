@@ -286,14 +286,11 @@ def embed(
     show(f"{out}: {counts[0]} images and {counts[1]} captions")
 
 
-MINING = "number, skip, up_to, margin, relative_margin"
-
-
 @app.command()
 def mine(
     run: RunName,
     out: Annotated[Path, typer.Option("--out", help="A .jsonl file.")],
-    setting: Annotated[Words, typer.Option("--set", help=f"NAME=VALUE: {MINING}.")] = None,
+    setting: Annotated[Words, typer.Option("--set", help="NAME=VALUE: number, skip, margin, relative_margin.")] = None,
     force: Force = False,
     split: SplitName = "train",
     data: DataName = "scenes",
@@ -344,14 +341,16 @@ def read_lines(file: Path) -> list[str]:
     return [line for line in text.splitlines() if line.strip()]
 
 
-SETTINGS = "maskings, samples, temperature, keep, words, implied (tags); number (vse_c)"
+SETTINGS = "maskings, samples, temperature, keep (tags); number (vse_c)"
 
 
 @app.command()
 def negatives(
     out: Annotated[Path, typer.Option("--out", help="A .jsonl file.")],
     generator: Annotated[str, typer.Option(help="vse_c: swaps by rule; tags: refilled by --model.")] = "vse_c",
-    model: Annotated[str | None, typer.Option(help="A cross-encoder that refills and scores: name or folder.")] = None,
+    model: Annotated[
+        str, typer.Option(help="The cross-encoder of tags, which refills and scores: name or folder.")
+    ] = "tags",
     setting: Annotated[Words, typer.Option("--set", help=f"NAME=VALUE: {SETTINGS}.")] = None,
     seed: Annotated[int, typer.Option(help="Of the random draws.")] = 0,
     truth: Annotated[bool, typer.Option(help="Whether the world calls each true, where there is one (scenes).")] = True,
@@ -362,9 +361,11 @@ def negatives(
     option: DataOptions = None,
 ) -> None:
     """Write false sentences made from the captions of a split, as extra negatives for training."""
-    from .train.negative_files import read_by, write_negatives
+    from .models.base import saved_config
+    from .train.directory import start_directory
+    from .train.negative_files import write_negatives
 
-    reader = read_by(model or "tags") if model or generator == "tags" else None
+    reader = saved_config(start_directory(model)) if generator == "tags" else None
     captions = load_data(data, root, option, read_by=reader, split=split)
     options = {"model": model, "options": pairs(setting, "--set"), "seed": seed, "truth": truth}
     show(write_negatives(captions, out, generator, force=force, progress=True, **options))

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import torch
 from jaxtyping import Bool, Float, Int8, Int64
@@ -18,18 +18,15 @@ from torch.nn.functional import normalize
 
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError, named
-from ..fields import FROM_0, FROM_1, check, from_plain
+from ..fields import FROM_0, from_plain
 from ..models.encoded import cosine_similarity
 from ..session import usual_defaults
-from ..synthesis.files import NegativeFile, rows_of, write_negatives
+from ..synthesis.files import NegativeFile, write_negatives
 from ..synthesis.negative import Negative
 from .run import Run
 from .scores import embed, has_one_feature, similarity
 from .search import largest
 from .settings import Count, Settings
-
-if TYPE_CHECKING:
-    import datasets
 
 SCORES_AT_ONCE = 1 << 24
 Rows = Int64[Tensor, "row"]
@@ -42,18 +39,8 @@ class Filters(Settings, at=""):
 
     number: Count = 3
     skip: Annotated[int, FROM_0] = 0
-    up_to: Annotated[int | None, FROM_1] = None
     margin: Annotated[float | None, FROM_0] = None
     relative_margin: Annotated[float | None, FROM_0] = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check(self.up_to is None or self.up_to >= self.skip + self.number, "up_to", self.up_to, "skip + number or more")
-
-    @property
-    def last(self) -> int:
-        """The rank at which looking ends."""
-        return self.skip + 10 * self.number if self.up_to is None else self.up_to
 
     def limits(self, positives: Float[Tensor, "anchor"]) -> Float[Tensor, "anchor"]:
         """The highest score that a negative of each anchor may have."""
@@ -99,10 +86,10 @@ def mine(encoder: Encoder, data: CaptionSet, *, truth: bool = True, **filters: A
         encoder: a run, a model, or features (image, dimension) and (caption, dimension), compared by their cosine.
         data: the images and captions.
         truth: ask the world, where the data have one, how many negatives are true.
-        filters: `number` (3) negatives per anchor are taken from rank `skip` (0) to `up_to` (by default `skip` and ten
-            times `number`). Those are left out that score above the positive less `margin`, or less `relative_margin`
-            times its size (0.05 is NV-Retriever's TopK-PercPos of 95 %). An image's positive is its caption with the
-            lowest score.
+        filters: `number` (3) negatives per anchor are taken from the ten times `number` nearest that follow the `skip`
+            (0) nearest. Those are left out that score above the positive less `margin`, or less `relative_margin` times
+            its size (0.05 is NV-Retriever's TopK-PercPos of 95 %). An image's positive is its caption with the lowest
+            score.
 
     Raises:
         ItmlabError: filters that are unknown or out of range, features that do not fit, or nothing is left to mine.
@@ -168,7 +155,8 @@ def _nearest(data: CaptionSet, kind: str, score: Scorer, filters: Filters, world
         )
         lowest = block.masked_fill(~is_own, torch.inf).amin(dim=1).double()
         positives[rows] = lowest.where(lowest.isfinite(), torch.nan).float()
-        ranked, places = largest(block.masked_fill(is_own, -torch.inf)[:, first], filters.last)
+        last = filters.skip + 10 * filters.number
+        ranked, places = largest(block.masked_fill(is_own, -torch.inf)[:, first], last)
         ranked, candidates = ranked[:, filters.skip :].double(), first[places[:, filters.skip :]]
         counts["looked at"] += int((ranked > -torch.inf).sum())
         too_near = ranked > filters.limits(lowest)[:, None]
@@ -234,18 +222,8 @@ class Mined:
                 truth = None if label < 0 else bool(label)
                 yield Negative(self.data.captions[other], image, caption, score=score, truth=truth)
 
-    @property
-    def made_by(self) -> str:
-        """How they were mined, for the rows of a file."""
-        filters = {name: value for name, value in asdict(self.filters).items() if value is not None}
-        return ", ".join(["generator=mine", *(f"{name}={value}" for name, value in filters.items())])
-
     def write(self, out: str | Path, *, force: bool = False) -> NegativeFile:
         """Write `negatives` to a file, for `read_negatives` and a recipe's `extra_negatives`."""
-        return write_negatives(out, self.data, self.negatives(), made_by=self.made_by, force=force)
-
-    def dataset(self) -> "datasets.Dataset":
-        """The rows of that file as a Hugging Face data set with the columns `caption`, `negative`, `score` and more."""
-        from datasets import Dataset
-
-        return Dataset.from_list(list(rows_of(self.data, self.negatives(), made_by=self.made_by)))
+        filters = {name: value for name, value in asdict(self.filters).items() if value is not None}
+        made_by = ", ".join(["generator=mine", *(f"{name}={value}" for name, value in filters.items())])
+        return write_negatives(out, self.data, self.negatives(), made_by=made_by, force=force)
