@@ -241,8 +241,6 @@ def evaluate(
     option: DataOptions = None,
 ) -> None:
     """Print recall in both directions, and the median and mean rank of the best positive, as JSON."""
-    if relevance not in (None, "cider", "spice"):
-        raise ItmlabError(f"no relevance {relevance!r}", where="--relevance", remedy="cider or spice")
     opened, captions = run_and_split(run, split, data, root, option)
     options = {"folds": folds, "ks": k, "relevance": relevance, "truth": truth, "protocol": protocol}
     scores = opened.evaluate(captions, split=None, **options)
@@ -348,9 +346,7 @@ SETTINGS = "maskings, samples, temperature, keep (tags); number (vse_c)"
 def negatives(
     out: Annotated[Path, typer.Option("--out", help="A .jsonl file.")],
     generator: Annotated[str, typer.Option(help="vse_c: swaps by rule; tags: refilled by --model.")] = "vse_c",
-    model: Annotated[
-        str, typer.Option(help="The cross-encoder of tags, which refills and scores: name or folder.")
-    ] = "tags",
+    model: Annotated[str, typer.Option(help="Refills and scores: a cross-encoder's name or folder.")] = "tags",
     setting: Annotated[Words, typer.Option("--set", help=f"NAME=VALUE: {SETTINGS}.")] = None,
     seed: Annotated[int, typer.Option(help="Of the random draws.")] = 0,
     truth: Annotated[bool, typer.Option(help="Whether the world calls each true, where there is one (scenes).")] = True,

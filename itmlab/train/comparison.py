@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -36,9 +36,6 @@ from .run import Ensemble, Run
 from .scores import BYTES_A_PAIR, Kind, check_pools, relevance_matrix, require_memory
 from .workers import train_all
 
-if TYPE_CHECKING:
-    import pandas
-
 DRAWS, BATCH_SIZE = 2000, 250  # of the bootstrap, and how many are computed at a time
 Metric = Callable[[Run, CaptionSet], Float[ndarray, "image"]]
 Metrics = Mapping[str, Metric]
@@ -51,14 +48,9 @@ def compare(
     *,
     seeds: int | Sequence[int] = 3,
     run_root: str | Path,
-    baseline: str | None = None,
-    split: str = "test",
-    relevance: Kind | None = None,
-    truth: bool = False,
-    metrics: Metrics | None = None,
-    folds: int = 1,
     jobs: int | None = None,
     progress: bool = True,
+    **comparing: Any,
 ) -> "Comparison":
     """Train each recipe with each seed and compare them on a split, paired.
 
@@ -69,15 +61,9 @@ def compare(
         data: the data set to train and compare on.
         seeds: the seeds, or their number: 3 is 0, 1 and 2.
         run_root: directory of the runs, by label, a digest of recipe and data, and seed.
-        baseline: the label that the others are compared with; the first by default.
-        split: the split to compare on.
-        relevance: "cider" or "spice" adds NCS to the measures.
-        truth: adds mAP@R, R-Precision and the other measures against everything that is true.
-        metrics: your own metrics by name: functions of a Run and the split that return a number per image, in the unit
-            to be shown (percent for shares), NaN where an image has none.
-        folds: number of consecutive blocks of images, each ranked by itself (COCO 1K: 5 of 1,000), and pooled.
         jobs: runs to train at a time, each with its share of the cores; None for as many as there are cores.
         progress: whether to show progress.
+        comparing: `baseline`, `split`, `relevance`, `truth`, `metrics` and `folds` of `compare_runs`.
 
     Returns:
         The comparison: a table, differences to the baseline with intervals, tests, verdicts and power.
@@ -88,11 +74,10 @@ def compare(
         Interrupted: after Ctrl-C, SIGTERM or a hang-up, with the number of runs that are trained.
     """
     labelled = _labelled(recipes)
-    options = {"split": split, "relevance": relevance, "truth": truth, "metrics": metrics, "folds": folds}
-    baseline = one_of(labelled, baseline)
-    check_split(data.split(split), **options)
+    one_of(labelled, comparing.get("baseline"))
+    check_split(data, **{name: value for name, value in comparing.items() if name != "baseline"})
     runs = trained(labelled, data, seeds=seeds, run_root=run_root, jobs=jobs, progress=progress)
-    return compare_runs(runs, data, baseline=baseline, **options, progress=progress)
+    return compare_runs(runs, data, **comparing, progress=progress)
 
 
 @usual_defaults()
@@ -189,7 +174,12 @@ def compare_runs(
         data: the data set to compare on.
         baseline: the label that the others are compared with; the first by default.
         split: the split to compare on.
-        relevance: as for `compare`; `truth`, `metrics`, `folds` and `progress` too.
+        relevance: "cider" or "spice" adds NCS to the measures.
+        truth: adds mAP@R, R-Precision and the other measures against everything that is true.
+        metrics: your own metrics by name: functions of a Run and the split that return a number per image, in the unit
+            to be shown (percent for shares), NaN where an image has none.
+        folds: number of consecutive blocks of images, each ranked by itself (COCO 1K: 5 of 1,000), and pooled.
+        progress: whether to show progress.
 
     Returns:
         The comparison.
@@ -202,9 +192,11 @@ def compare_runs(
     if not seeds[baseline] or any(group != seeds[baseline] for group in seeds.values()):
         raise ItmlabError(f"runs are paired by their seeds, which are {seeds}", remedy="give each label the same seeds")
     for label, group in runs.items():
-        refuse_repeated(label, group)
-    held_out = data.split(split)
-    check_split(held_out, split, relevance, truth, metrics, folds)
+        members = {frozenset(member.directory.resolve() for member in run.members) for run in group}
+        if min(len({*seeds[label]}), len(members)) < len(group):
+            message = f"{label!r} has one run twice: the seeds are {seeds[label]}"
+            raise ItmlabError(message, remedy="give each run once, and runs of different seeds")
+    held_out = check_split(data, split, relevance, truth, metrics, folds)
     measured: dict[str, list[dict[str, ndarray]]] = {label: [] for label in runs}
 
     def stand() -> str:
@@ -229,15 +221,6 @@ def compare_runs(
     about = {"name": data.name, "fingerprint": data.fingerprint, "split": split}
     groups = {label: list(group) for label, group in runs.items()}
     return Comparison(totals, counts, measures, baseline, seeds[baseline], groups, about)
-
-
-def refuse_repeated(label: str, group: Sequence[Run | Ensemble]) -> None:
-    """Raise an ItmlabError for a run, or an ensemble of the same runs, that would count as two seeds of a label."""
-    seeds = sorted(run.recipe.seed for run in group)
-    members = {frozenset(member.directory.resolve() for member in run.members) for run in group}
-    if min(len({*seeds}), len(members)) < len(group):
-        message = f"{label!r} has one run twice: the seeds are {seeds}"
-        raise ItmlabError(message, remedy="give each run once, and runs of different seeds")
 
 
 class Gallery(NamedTuple):
@@ -279,15 +262,26 @@ def _measures_of(
 
 
 def check_split(
-    held_out: CaptionSet, split: str, relevance: Kind | None, truth: bool, metrics: Metrics | None, folds: int
-) -> None:
-    """Refuse, before the first step, a split that is too small (METHODS 2.3) or a metric with the name of another."""
+    data: CaptionSet,
+    split: str = "test",
+    relevance: Kind | None = None,
+    truth: bool = False,
+    metrics: Metrics | None = None,
+    folds: int = 1,
+) -> CaptionSet:
+    """Return the split to compare on.
+
+    Raises:
+        ItmlabError: before the first step, a split that is too small (METHODS 2.3), or a metric with another's name.
+    """
+    held_out = data.split(split)
     remedy = f"compare on a split of {folds * (max(CUTOFFS) + (relevance is not None))} images or more"
     options = {"folds": folds, "relevance": relevance, "truth": truth}
     check_pools(held_out, **options, where=f"split {split!r}", remedy=remedy)
     require_memory(held_out, BYTES_A_PAIR * (1 + (relevance is not None) + truth))
     if taken := sorted({*(metrics or {})} & {*MEASURES, *SUMS}):
         raise ItmlabError(f"there is a measure {taken[0]!r} already", remedy="give your own metric another name")
+    return held_out
 
 
 # The comparison.
@@ -533,7 +527,7 @@ class Comparison:
 
     # Shown as text and in a notebook.
 
-    def _frame(self) -> "pandas.DataFrame":
+    def _frame(self) -> Any:
         """The table that is shown: means of all recalls, and each of `shown` beside its difference to the baseline."""
         import pandas
 
@@ -569,8 +563,4 @@ class Comparison:
             caption += f"; p corrected for {count} comparisons"
         if len(self.seeds) == 1:
             caption += "; one seed: the intervals are those of the images alone"
-        starts = {label: group[0].recipe.start for label, group in self.runs.items() if isinstance(group[0], Run)}
-        if len({*starts.values()}) > 1:
-            caption += "\ndifferent starts: "
-            caption += "; ".join(f"{label} from {start or 'scratch'}" for label, start in starts.items())
         return caption

@@ -11,7 +11,6 @@ from contextlib import closing, nullcontext
 from itertools import islice
 from pathlib import Path
 
-from accelerate import Accelerator
 from torch.nn.utils import clip_grad_norm_
 from tqdm.auto import tqdm
 
@@ -27,7 +26,7 @@ from ..storage import usable
 from .directory import CHECKPOINT_FILE, begin, described, locked, refuse_another
 from .interruption import signals_collected
 from .recipes import Recipe
-from .record import IDLE_RECORDS, OnRecord, RunWriter, first_step_warnings, reason_idle, step_details
+from .record import IDLE_RECORDS, RunWriter, first_step_warnings, reason_idle, step_details
 from .run import Run, keeps
 from .scores import CUTOFFS, evaluate
 from .session import memory_named, repeatable, this_process
@@ -47,8 +46,6 @@ def train(
     max_steps: int | None = None,
     checkpoint_every: int = 200,
     progress: bool = True,
-    on_record: OnRecord | None = None,
-    accelerator: Accelerator | None = None,
 ) -> Run:
     """Train `recipe` on the split "train" of `data` (all of it if it has no splits), evaluating on "val" each epoch.
 
@@ -69,14 +66,12 @@ def train(
         max_steps: stop after this number of steps in all.
         checkpoint_every: steps between two checkpoints; there is one after each epoch, too.
         progress: show a progress bar.
-        on_record: called with each line of the history.
-        accelerator: as set up by the caller, for several processes.
 
     Raises:
         ItmlabError: a loss that is not finite, splits without "train", a directory of another recipe or data set.
     """
     check(max_steps is None or max_steps > 0, "max_steps", max_steps, "1 or more")
-    accelerator, directory = accelerator or this_process(), Path(run_dir)
+    accelerator, directory = this_process(), Path(run_dir)
     origin = described(recipe, data)
     refuse_another(directory, origin, resume=resume)
     done = is_done(directory)
@@ -97,7 +92,7 @@ def train(
         if is_first:
             begin(directory, origin)
         accelerator.wait_for_everyone()
-        writer = RunWriter(directory, state, training, signals, on_record)
+        writer = RunWriter(directory, state, training, signals)
         shown = progress and is_first
         with closing(writer.history):
             run_training(state, writer, validation, max_steps=max_steps, checkpoint_every=checkpoint_every, shown=shown)
@@ -183,8 +178,9 @@ def run_training(
             if writer.unread:
                 writer.read_losses()
             if validation and ((epoch + 1) % settings.validate_every == 0 or is_last):
+                writer.save()  # a second signal, or the end of the process, stops a long evaluation at once
                 ks = [k for k in CUTOFFS if k <= max(len(validation), 1)]  # what few images allow
-                scores = evaluate(model, validation, ks=ks, between=writer.stop_if_asked)
+                scores = evaluate(model, validation, ks=ks)
                 if is_last and scores["rsum"] <= chance_rsum(validation.positives, ks):
                     writer.warn(f"RSum {scores['rsum']:.1f} on validation is what a random order reaches")
             writer.add("epoch", loss=position.loss_sum / position.loss_count, **scores)
