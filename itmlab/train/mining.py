@@ -1,8 +1,8 @@
 """Hard negatives mined with any encoder: the nearest captions of each image and images of each caption.
 
 Text retrieval mines negatives with ranges and margins, as the nearest are often false: NV-Retriever (Moreira et al.,
-2024) and `mine_hard_negatives` of sentence-transformers. Here both ways between images and captions, with the world's
-truth where there is one (METHODS 3.10).
+2024) and `mine_hard_negatives` of sentence-transformers. Here both ways between images and captions (METHODS
+3.10).
 """
 
 from collections import Counter
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import torch
-from jaxtyping import Bool, Float, Int8, Int64
+from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
@@ -61,14 +61,12 @@ class Nearest:
         scores: their scores, NaN where there are fewer.
         positive_scores: the lowest score of each anchor's own candidates, NaN without any.
         counts: how many candidates were looked at, and how many of them a margin left out.
-        truth: what the world says of each negative: 1 true, 0 false, -1 undecided.
     """
 
     negatives: Int64[Tensor, "anchor number"]
     scores: Float[Tensor, "anchor number"]
     positive_scores: Float[Tensor, "anchor"]
     counts: Counter[str]
-    truth: Int8[Tensor, "anchor number"]
 
     def of(self, anchor: int) -> list[int]:
         """The negatives of one anchor, the nearest first."""
@@ -76,7 +74,7 @@ class Nearest:
 
 
 @usual_defaults()
-def mine(encoder: Encoder, data: CaptionSet, *, truth: bool = True, **filters: Any) -> "Mined":
+def mine(encoder: Encoder, data: CaptionSet, **filters: Any) -> "Mined":
     """Find the hardest captions of every image and images of every caption of `data`, by an encoder.
 
     What belongs to an anchor is never taken: the captions of an image and those that read the same, the image of a
@@ -85,7 +83,6 @@ def mine(encoder: Encoder, data: CaptionSet, *, truth: bool = True, **filters: A
     Args:
         encoder: a run, a model, or features (image, dimension) and (caption, dimension), compared by their cosine.
         data: the images and captions.
-        truth: ask the world, where the data have one, how many negatives are true.
         filters: `number` (3) negatives per anchor are taken from the ten times `number` nearest that follow the `skip`
             (0) nearest. Those are left out that score above the positive less `margin`, or less `relative_margin` times
             its size (0.05 is NV-Retriever's TopK-PercPos of 95 %). An image's positive is its caption with the lowest
@@ -96,7 +93,7 @@ def mine(encoder: Encoder, data: CaptionSet, *, truth: bool = True, **filters: A
 
     >>> from itmlab.scenes import load
     >>> data, features = load(images=4), torch.eye(4)
-    >>> mined = mine((features, features.repeat_interleave(5, dim=0)), data, number=2, truth=False)
+    >>> mined = mine((features, features.repeat_interleave(5, dim=0)), data, number=2)
     >>> mined.captions.of(0), mined.images.of(0)
     ([5, 6], [1, 2])
     """
@@ -105,13 +102,12 @@ def mine(encoder: Encoder, data: CaptionSet, *, truth: bool = True, **filters: A
     if not len(data.captions):
         raise ItmlabError("there are no captions to mine", where=data.name)
     of_images, of_captions = _scorers(encoder, data)
-    world = data.world if truth else None
-    captions = _nearest(data, "captions", of_images, chosen, world)
-    images = _nearest(data, "images", of_captions, chosen, world)
+    captions = _nearest(data, "captions", of_images, chosen)
+    images = _nearest(data, "images", of_captions, chosen)
     if not captions.counts["looked at"] + images.counts["looked at"]:
         message = "nothing is left to mine: every caption is the image's own, or skipped"
         raise ItmlabError(message, where=data.name, remedy="take more images, or a smaller skip")
-    return Mined(data, chosen, captions, images, has_truth=world is not None)
+    return Mined(data, chosen, captions, images)
 
 
 Scorer = Callable[[Rows], Float[Tensor, "row candidate"]]  # of some anchors with all candidates
@@ -138,7 +134,7 @@ def _scorers(encoder: Encoder, data: CaptionSet) -> tuple[Scorer, Scorer]:
     )
 
 
-def _nearest(data: CaptionSet, kind: str, score: Scorer, filters: Filters, world: Any) -> Nearest:
+def _nearest(data: CaptionSet, kind: str, score: Scorer, filters: Filters) -> Nearest:
     """The negatives of this kind, "captions" of all images or "images" of all captions."""
     is_captions = kind == "captions"
     groups = data.caption_groups if is_captions else data.image_groups
@@ -165,21 +161,7 @@ def _nearest(data: CaptionSet, kind: str, score: Scorer, filters: Filters, world
         is_taken, width = best > -torch.inf, best.shape[1]
         negatives[rows, :width] = candidates.gather(1, slots).where(is_taken, -1)
         scores[rows, :width] = best.float().where(is_taken, torch.nan)
-    return Nearest(negatives, scores, positives, counts, _truth(world, negatives, is_captions))
-
-
-def _truth(world: Any, negatives: Int64[Tensor, "anchor number"], is_captions: bool) -> Int8[Tensor, "anchor number"]:
-    """What the world says of each negative, asked image by image; -1 without a world."""
-    truth = torch.full(negatives.shape, -1, dtype=torch.int8)
-    if world is None:
-        return truth
-    anchor, slot = (negatives >= 0).nonzero(as_tuple=True)
-    candidate = negatives[anchor, slot]
-    images, captions = (anchor, candidate) if is_captions else (candidate, anchor)
-    for image in images.unique():
-        rows = images == image
-        truth[anchor[rows], slot[rows]] = world.truth(image[None], captions[rows])[0]
-    return truth
+    return Nearest(negatives, scores, positives, counts)
 
 
 @dataclass(frozen=True)
@@ -190,10 +172,9 @@ class Mined:
     filters: Filters
     captions: Nearest = field(repr=False)
     images: Nearest = field(repr=False)
-    has_truth: bool = False
 
     def statistics(self) -> list[dict[str, Any]]:
-        """A row per direction: counts, medians of positive and negative scores, what was left out, and the truth."""
+        """A row per direction: counts, medians of positive and negative scores, and what was left out."""
         rows = []
         for name, nearest in (("captions of images", self.captions), ("images of captions", self.images)):
             is_taken = nearest.negatives >= 0
@@ -202,9 +183,6 @@ class Mined:
             row["median positive"] = nearest.positive_scores.nanmedian().item()
             row["median negative"] = nearest.scores.nanmedian().item()
             row |= nearest.counts
-            if self.has_truth:
-                for word, label in {"true": 1, "false": 0, "undecided": -1}.items():
-                    row[word] = int((nearest.truth[is_taken] == label).sum())
             rows.append(row)
         return rows
 
@@ -215,12 +193,10 @@ class Mined:
         return table.to_string(float_format="{:.3f}".format)
 
     def negatives(self) -> Iterator[Negative]:
-        """The captions mined for the image of each caption, as negatives of that caption with scores and labels."""
+        """The captions mined for the image of each caption, as negatives of that caption with their scores."""
         for caption, image in enumerate(self.data.image_of_caption.tolist()):
-            scores, labels = self.captions.scores[image].tolist(), self.captions.truth[image].tolist()
-            for other, score, label in zip(self.captions.of(image), scores, labels, strict=False):
-                truth = None if label < 0 else bool(label)
-                yield Negative(self.data.captions[other], image, caption, score=score, truth=truth)
+            for other, score in zip(self.captions.of(image), self.captions.scores[image].tolist(), strict=False):
+                yield Negative(self.data.captions[other], image, caption, score=score)
 
     def write(self, out: str | Path, *, force: bool = False) -> NegativeFile:
         """Write `negatives` to a file, for `read_negatives` and a recipe's `extra_negatives`."""

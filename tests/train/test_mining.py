@@ -102,18 +102,12 @@ def test_it_is_what_loops_over_all_pairs_find(case, number, skip, margins) -> No
             assert (nearest.negatives >= 0).equal(nearest.scores.isfinite())
 
 
-def test_the_truth_is_counted_and_everything_written_is_read_back(tmp_path) -> None:
-    data = itmlab.load("scenes", images=24, unannotated=1.0, cache=tmp_path / "scenes")
+def test_everything_written_is_read_back(tmp_path) -> None:
+    data = itmlab.load("scenes", images=24, cache=tmp_path / "scenes")
     features = torch.randn(2, 120, 8, generator=torch.Generator().manual_seed(0))
     mined = itmlab.mine((features[0][:24], features[1]), data, number=4)
     for row, nearest in zip(mined.statistics(), (mined.captions, mined.images), strict=True):
-        assert row["true"] + row["false"] + row["undecided"] == row["negatives"] == int((nearest.negatives >= 0).sum())
-        assert row["true"] > 0 and f"{row['true']}" in str(mined)
-    labels = data.world.truth()
-    anchors = torch.arange(24)[:, None].expand_as(mined.captions.negatives)
-    assert mined.captions.truth.equal(labels[anchors, mined.captions.negatives])
-    anchors = torch.arange(120)[:, None].expand_as(mined.images.negatives)
-    assert mined.images.truth.equal(labels[mined.images.negatives, anchors])
+        assert row["negatives"] == int((nearest.negatives >= 0).sum()) and f"{row['negatives']}" in str(mined)
     (tmp_path / "notes.jsonl").write_text("mine\n")
     refused("not written by itmlab", mined.write, tmp_path / "notes.jsonl")
     mined.write(tmp_path / "mined.jsonl")
@@ -126,7 +120,7 @@ def test_the_truth_is_counted_and_everything_written_is_read_back(tmp_path) -> N
 
 def test_a_run_and_its_features_are_both_encoders(tmp_path) -> None:
     run, data = itmlab.pretrained("triplet"), itmlab.load("scenes", images=12, cache=tmp_path)
-    by_run, by_features = (mine(encoder, data, truth=False) for encoder in (run, tuple(embed(run.model, data))))
+    by_run, by_features = (mine(encoder, data) for encoder in (run, tuple(embed(run.model, data))))
     assert by_run.captions.negatives.equal(by_features.captions.negatives)
 
 
