@@ -180,7 +180,7 @@ def progress_of(run: Any) -> str:
 @contextmanager
 def stopping() -> Iterator[None]:
     """Print what a signal stopped, and exit with its code."""
-    from .train.interruption import Interrupted
+    from .train.session import Interrupted
 
     try:
         yield

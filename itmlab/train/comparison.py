@@ -28,12 +28,12 @@ from ..metrics.by_image import CUTOFFS, MEASURES, RECALLS, SUMS, TRUTHS, measure
 from ..metrics.ranking import blocks
 from ..metrics.statistics import Interval, SeedMean, resample, seed_mean, smallest_effect
 from ..session import usual_defaults
-from .interruption import stopped_in_words
 from .loop import is_done, train
 from .recipes import Recipe
 from .relevance import CaptionTruth
 from .run import Ensemble, Run
 from .scores import BYTES_A_PAIR, Kind, check_pools, relevance_matrix, require_memory
+from .session import stopped_in_words
 from .workers import train_all
 
 DRAWS, BATCH_SIZE = 2000, 250  # of the bootstrap, and how many are computed at a time
@@ -223,12 +223,8 @@ def compare_runs(
     return Comparison(totals, counts, measures, baseline, seeds[baseline], groups, about)
 
 
-class Gallery(NamedTuple):
-    """Images and captions that are ranked together, with their relevance and truth where these are asked for."""
-
-    data: CaptionSet
-    gains: Float[Tensor, "caption image"] | None
-    truth: Int8[Tensor, "image caption"] | None
+# Images and captions that are ranked together, with their relevance and truth where these are asked for.
+Gallery = tuple[CaptionSet, Float[Tensor, "caption image"] | None, Int8[Tensor, "image caption"] | None]
 
 
 def _galleries(data: CaptionSet, relevance: Kind | None, truth: bool, folds: int, progress: bool) -> list[Gallery]:
@@ -241,7 +237,7 @@ def _galleries(data: CaptionSet, relevance: Kind | None, truth: bool, folds: int
             part = data.select(range(len(data))[pool.images])
             part_gains = None if gains is None else gains[pool.captions, pool.images]
         known = CaptionTruth(part).judge(progress=progress).matrix() if truth else None
-        galleries.append(Gallery(part, part_gains, known))
+        galleries.append((part, part_gains, known))
     return galleries
 
 
@@ -249,7 +245,7 @@ def _measures_of(
     run: Run | Ensemble, held_out: CaptionSet, galleries: Sequence[Gallery], metrics: Metrics
 ) -> dict[str, Float[ndarray, "2 image"]]:
     """The measures of `measures_by_image` over all galleries, and the custom metrics."""
-    parts = [measures_by_image(run.similarity(gallery.data), *gallery) for gallery in galleries]
+    parts = [measures_by_image(run.similarity(gallery[0]), *gallery) for gallery in galleries]
     measures = {name: torch.cat([part[name] for part in parts], dim=1).numpy() for name in parts[0]}
     for name, metric in metrics.items():
         values = np.asarray(metric(run, held_out), dtype=float)
@@ -321,32 +317,15 @@ class Verdict(NamedTuple):
         return f"{self.verdict}: {in_words(self.difference)}, smallest detectable difference {self.smallest:.1f}"
 
 
-class Verdicts(dict[str, Verdict]):
-    """A `Verdict` per measure, printed as a line each. Each is judged by itself: `tests` corrects for their number."""
+class Listed(dict[str, Any]):
+    """A dictionary that is printed as a line per entry; `words` says what is printed instead of the values."""
+
+    def __init__(self, values: Mapping[str, Any], words: Mapping[str, str] | None = None):
+        super().__init__(values)
+        self.words = values if words is None else words
 
     def __repr__(self) -> str:
-        return "\n".join(f"{measure}: {verdict}" for measure, verdict in self.items())
-
-
-class Power(dict[str, int | float]):
-    """By recipe, how many seeds a difference needs; infinite where the test images alone leave too much uncertainty.
-
-    Args:
-        needed: the seeds by recipe.
-        smallest: by recipe, the smallest difference that any number of seeds could find on these images.
-        images: how many there are.
-    """
-
-    def __init__(self, needed: Mapping[str, int | float], smallest: Mapping[str, float], images: int):
-        super().__init__(needed)
-        self.smallest, self.images = dict(smallest), images
-
-    def __repr__(self) -> str:
-        lines = []
-        for label, seeds in self.items():
-            never = f"no number of seeds: {self.images} test images can show {self.smallest[label]:.1f} points at best"
-            lines.append(f"{label}: {never if seeds == math.inf else f'{seeds} seeds'}")
-        return "\n".join(lines)
+        return "\n".join(f"{name}: {self.words[name]}" for name in self)
 
 
 @dataclass(frozen=True)
@@ -410,19 +389,20 @@ class Comparison:
     def table(self) -> list[dict[str, Any]]:
         """A row per recipe: means over seeds by column."""
         rows = []
-        for label, values in self._by_seed.items():
-            means = dict(zip(self.columns, values.mean(axis=0).tolist(), strict=True))
+        for label in self.labels:
+            means = {name: float(np.mean(values)) for name, values in self.per_seed(label).items()}
             rows.append({"recipe": label, "seeds": len(self.seeds), **means})
         return rows
 
-    def intervals(self, label: str) -> dict[str, Interval]:
-        """A recipe by column: the mean over seeds, and its interval."""
-        return self._with_intervals(self._estimate(label))
+    def intervals(self, label: str, minus: str | None = None) -> dict[str, Interval]:
+        """A recipe, or its difference to another one, by column: the mean over seeds, and its interval."""
+        estimate = self._estimate(label, minus)
+        rows = zip(estimate.value.tolist(), *(ends.tolist() for ends in estimate.ends), strict=True)
+        return {column: Interval(*row) for column, row in zip(self.columns, rows, strict=True)}
 
     def difference(self, label: str, baseline: str | None = None) -> dict[str, Interval]:
         """Recipe minus baseline by column: the mean over seeds, and its interval."""
-        other = one_of(self.labels, baseline or self.baseline)
-        return self._with_intervals(self._estimate(label, other))
+        return self.intervals(label, one_of(self.labels, baseline or self.baseline))
 
     def tests(self, *columns: str, baseline: str | None = None) -> dict[str, dict[str, Tested]]:
         """By recipe and column (RSum by default) the difference to the baseline, its p, and Holm's correction of it.
@@ -447,8 +427,10 @@ class Comparison:
         expected: Literal["higher", "lower", "equal"] = "higher",
         margin: float = 0.0,
         baseline: str | None = None,
-    ) -> Verdicts:
+    ) -> dict[str, Verdict]:
         """Whether a recipe is higher (lower, equal within `margin`) than the baseline in every measure.
+
+        Each measure is judged by itself: `tests` corrects for their number.
 
         Args:
             label: the recipe.
@@ -458,14 +440,14 @@ class Comparison:
             baseline: another recipe than the comparison's baseline.
         """
         differences = self.difference(one_of(self.labels, label), baseline)
-        verdicts = Verdicts()
+        verdicts = {}
         for column in columns or (*self.sums, *self.measures):
             ends = differences[self.columns[self._place(column)]]
             word = statistics.verdict(ends, expected=expected, margin=margin)
             verdicts[column] = Verdict(word, ends, smallest_effect(ends))
-        return verdicts
+        return Listed(verdicts)
 
-    def power(self, effect: float, column: str = "RSum", *, share: float = 0.8) -> Power:
+    def power(self, effect: float, column: str = "RSum", *, share: float = 0.8) -> dict[str, int | float]:
         """By recipe, how many seeds it takes to find a difference of `effect` points in this `share` of repetitions.
 
         It follows from the deviation of the paired differences over the seeds, which few seeds estimate badly, and over
@@ -474,16 +456,19 @@ class Comparison:
         """
         if len(self.seeds) < 2:
             raise ItmlabError("one seed does not show how seeds deviate", remedy="compare with seeds=3 or more")
-        needed, smallest, place = {}, {}, self._place(column)
+        needed, words, place = {}, {}, self._place(column)
         for label in self.labels:
             if label != self.baseline:
                 paired, drawn = (values[label] - values[self.baseline] for values in (self._by_seed, self._draws))
                 over_seeds = float(np.std(paired[:, place], ddof=1))
                 over_images = float(np.std(drawn[..., place].mean(axis=1)))
                 needed[label] = statistics.seeds_needed(over_seeds, effect, power=share, fixed=over_images)
-                half = statistics.QUANTILE * over_images
-                smallest[label] = smallest_effect(Interval(0.0, -half, half), share)
-        return Power(needed, smallest, self.images)
+                words[label] = f"{needed[label]} seeds"
+                if needed[label] == math.inf:
+                    half = statistics.QUANTILE * over_images
+                    best = smallest_effect(Interval(0.0, -half, half), share)
+                    words[label] = f"no number of seeds: {self.images} test images can show {best:.1f} points at best"
+        return Listed(needed, words)
 
     # The bootstrap.
 
@@ -515,10 +500,6 @@ class Comparison:
         if other is not None:
             values, draws = values - self._by_seed[other], draws - self._draws[other]
         return seed_mean(values, draws, self.images)
-
-    def _with_intervals(self, estimate: SeedMean) -> dict[str, Interval]:
-        rows = zip(estimate.value.tolist(), *(ends.tolist() for ends in estimate.ends), strict=True)
-        return {column: Interval(*row) for column, row in zip(self.columns, rows, strict=True)}
 
     def _place(self, column: str) -> int:
         if column not in self.columns:

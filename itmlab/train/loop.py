@@ -24,12 +24,11 @@ from ..models.photographs import as_seen_by
 from ..session import usual_defaults
 from ..storage import usable
 from .directory import CHECKPOINT_FILE, begin, described, locked, refuse_another
-from .interruption import signals_collected
 from .recipes import Recipe
 from .record import IDLE_RECORDS, RunWriter, first_step_warnings, reason_idle, step_details
 from .run import Run, keeps
 from .scores import CUTOFFS, evaluate
-from .session import memory_named, repeatable, this_process
+from .session import memory_named, repeatable, signals_collected, this_process
 from .settings import OptimiserSettings
 from .state import State, Task, add_up_gradients
 

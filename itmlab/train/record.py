@@ -19,8 +19,8 @@ from ..errors import ItmlabError
 from ..models.base import listed
 from ..storage import write_bytes
 from .directory import CHECKPOINT_FILE, HISTORY_FILE
-from .interruption import Interrupted
 from .recipes import Recipe
+from .session import Interrupted
 from .state import BatchLoss, State
 
 

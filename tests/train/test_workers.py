@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from itmlab import cli, train
 from itmlab.train import directory
 from itmlab.train.comparison import compare
-from itmlab.train.interruption import Interrupted, stopped_in_words
+from itmlab.train.session import Interrupted, stopped_in_words
 from tests.refusals import refused
 from tests.train.world import micro
 
