@@ -117,11 +117,6 @@ def pairs(words: Words, flag: str) -> dict[str, Any]:
     return values
 
 
-def changes_of(words: Words) -> dict[str, Any]:
-    """Return the changes of a recipe that --set names, as `Recipe.replace` takes them."""
-    return {name.replace(".", "__"): value for name, value in pairs(words, "--set").items()}
-
-
 # Train one recipe, or compare several.
 
 
@@ -154,7 +149,7 @@ def train(
     is_file = recipe.endswith(".json") and preset == "paper"
     axes = {"on": on, "start": start}
     named = Recipe.load(recipe) if is_file else named_recipe(recipe, **axes, size=size, preset=preset)
-    changes = changes_of(change)
+    changes = pairs(change, "--set")
     # the pictures decide which recipe it is, except those of scenes
     read_by = named.replace(**changes) if data == "scenes" else named
     captions = load_data(data, root, option, read_by=read_by)
@@ -207,7 +202,7 @@ def compare(
     from .train import recipe as named_recipe
     from .train.named import COMPARED
 
-    names, axes, changes = list(recipe or COMPARED), {"on": on, "start": start}, changes_of(change)
+    names, axes, changes = list(recipe or COMPARED), {"on": on, "start": start}, pairs(change, "--set")
     usual = [named_recipe(name, **axes) for name in names]
     read_by = next((candidate for candidate in usual if not candidate.model.takes_pictures), usual[0])
     read_by = read_by.replace(**changes) if data == "scenes" else read_by

@@ -80,7 +80,7 @@ def train(
     training, validation = parts(as_seen_by(recipe.model, data, progress=progress), recipe.data.validation)
     is_first = accelerator.is_main_process
     with (
-        usable(kept=directory),
+        usable(),
         memory_named(recipe.name),
         locked(directory) if is_first else nullcontext(),
         repeatable(accelerator),
