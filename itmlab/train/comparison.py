@@ -236,7 +236,7 @@ def _galleries(data: CaptionSet, relevance: Kind | None, truth: bool, folds: int
         if folds > 1:
             part = data.select(range(len(data))[pool.images])
             part_gains = None if gains is None else gains[pool.captions, pool.images]
-        known = CaptionTruth(part).judge(progress=progress).matrix() if truth else None
+        known = CaptionTruth(part, progress=progress).matrix() if truth else None
         galleries.append((part, part_gains, known))
     return galleries
 

@@ -122,7 +122,6 @@ def run_training(
     epochs, last_step = math.ceil(total_steps / steps_per_epoch), min(max_steps or total_steps, total_steps)
     on_cpu = state.accelerator.device.type == "cpu"
     task.total_steps = total_steps
-    task.prepare(shown=shown)
     with tqdm(total=last_step, initial=position.step, desc=printable(recipe.name), disable=not shown) as bar:
         for epoch in range(position.epoch, epochs):
             if position.batch == 0:  # otherwise the epoch is resumed, and `restore` has started it

@@ -127,6 +127,9 @@ class CrossEncoderTask(Task):
         loss = losses.weighted_sum(terms, weights)
         return BatchLoss(loss, {name: term.item() for name, term in terms.items()}, step.counts)
 
+    def preparation(self) -> dict[str, Any]:
+        return {"images": None}
+
     # What is trained on.
 
     def masked_captions(self, captions: Rows, draws: torch.Generator, part: slice) -> MaskedPieces:
