@@ -24,7 +24,6 @@ from hypothesis import strategies as st
 
 import itmlab
 from itmlab.data import load
-from itmlab.data.captionset import CaptionSet
 from itmlab.data.faults import Fault, FaultyData
 from itmlab.data.pictures import read_image
 from itmlab.errors import ItmlabError
@@ -37,6 +36,7 @@ from itmlab.train.directory import shipped_directory
 from itmlab.train.recipes import Recipe
 from tests.data.picture_files import load_captions, photograph, write_folder, write_karpathy
 from tests.refusals import refused
+from tests.train.world import caption_set
 
 FORBIDDEN = {"os.system", "subprocess.Popen", "os.exec", "os.posix_spawn", "pickle.find_class"}
 FORBIDDEN |= {"socket.connect", "socket.sendto", "socket.getaddrinfo", "socket.gethostbyname"}
@@ -246,15 +246,7 @@ def test_pipes_and_devices_are_refused_unread(tmp_path):
 def test_what_would_move_the_cursor_or_break_the_line_is_shown(tmp_path):
     name = "a\x1b[2Jb\u202e"
     shutil.copytree(shipped_directory("triplet"), tmp_path / name)
-    data = CaptionSet(
-        name=name,
-        images=[0],
-        image_ids=["0"],
-        captions=["x"],
-        caption_ids=["0"],
-        image_of_caption=[0],
-        splits={name: [0]},
-    )
+    data = caption_set([0], ["x"], [0], name=name, splits={name: [0]})
     assert repr(data).isprintable() and repr(itmlab.Run(tmp_path / name)).isprintable()
     error = ItmlabError("an unknown \x1b[2J variant", where="a\nb.json", remedy="see\u2028there")
     assert str(error) == r"a\nb.json: an unknown \x1b[2J variant — see\u2028there"

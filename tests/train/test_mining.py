@@ -18,6 +18,7 @@ from itmlab.synthesis.files import read_negatives
 from itmlab.train.mining import Mined, mine
 from itmlab.train.scores import embed
 from tests.refusals import refused
+from tests.train.world import caption_set
 
 
 def png(shade: int) -> bytes:
@@ -33,15 +34,8 @@ def pairs_of(shades: list[int], texts: list[int], seed: int = 0) -> tuple[Captio
     """
     cells = [{"bytes": png(shade), "path": None} for shade in shades]
     table = Dataset.from_dict({"image": cells}, features=Features({"image": Picture(decode=False)}))
-    data = CaptionSet(
-        name="pairs",
-        images=Pictures(table),
-        image_ids=[f"p{index}" for index in range(len(shades))],
-        captions=[f"{'A' if index % 2 else 'a'} thing  {text}" for index, text in enumerate(texts)],
-        caption_ids=[f"c{index}" for index in range(len(texts))],
-        image_of_caption=torch.arange(len(texts)) // 2,
-        splits={},
-    )
+    captions = [f"{'A' if index % 2 else 'a'} thing  {text}" for index, text in enumerate(texts)]
+    data = caption_set(Pictures(table), captions, torch.arange(len(texts)) // 2)
     draws = torch.randn(2, 100, 6, generator=torch.Generator().manual_seed(seed))
     return data, (draws[0][shades], draws[1][texts])
 

@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError
 from itmlab.metrics import Spice, cider_matrix
 from itmlab.scenes import load
 from itmlab.train import relevance
 from itmlab.train.relevance import CaptionRelevance, CaptionTruth
 from tests.refusals import refused
+from tests.train.world import caption_set
 
 
 @pytest.fixture(autouse=True)
@@ -22,16 +22,8 @@ def cache(tmp_path_factory, monkeypatch):
     return folder
 
 
-def caption_set(captions, owners, images):
-    return CaptionSet(
-        name="made",
-        images=[Image.new("RGB", (8, 8))] * images,
-        image_ids=[str(image) for image in range(images)],
-        captions=captions,
-        caption_ids=[str(caption) for caption in range(len(captions))],
-        image_of_caption=torch.tensor(owners, dtype=torch.int64),
-        splits={},
-    )
+def made(captions, owners, images):
+    return caption_set([Image.new("RGB", (8, 8))] * images, captions, owners)
 
 
 WORDS = ["a", "dog", "cat", "runs", "sits", "on", "the", "mat"]
@@ -42,7 +34,7 @@ words = st.lists(st.sampled_from(WORDS), min_size=1, max_size=7).map(" ".join)
 @given(st.lists(st.tuples(words, st.integers(0, 4)), min_size=2, max_size=9))
 def test_each_pair_is_cider_d_with_the_document_frequencies_of_the_split(rows):
     captions, owners = [text for text, _ in rows], [owner for _, owner in rows]  # images without captions, any order
-    data = caption_set(captions, owners, 5)
+    data = made(captions, owners, 5)
     described = sorted({*owners})
     references = data.captions_of(described)
     try:
@@ -58,7 +50,7 @@ SCENE = ["a dog runs", "the dog runs fast", "a cat on a mat", "one cat sits", "t
 
 
 def test_an_image_without_captions_is_refused():
-    phi = CaptionRelevance(caption_set(SCENE, [0, 0, 1, 1, 3, 3], 4))
+    phi = CaptionRelevance(made(SCENE, [0, 0, 1, 1, 3, 3], 4))
     assert phi(torch.arange(2), torch.tensor([0, 3])).isfinite().all()
     refused("image 2 has no caption to be compared with", phi, torch.arange(3), torch.tensor([0, 2, 3]))
 
@@ -73,7 +65,7 @@ def test_an_image_without_captions_is_refused():
     ],
 )
 def test_captions_that_cannot_be_compared_are_one_line(captions, owners, word):
-    refused(word, CaptionRelevance, caption_set(captions, owners, 2))
+    refused(word, CaptionRelevance, made(captions, owners, 2))
 
 
 def test_the_truth_of_pairs_is_the_worlds_and_is_judged_again_when_the_world_changes(cache, monkeypatch):
@@ -94,7 +86,7 @@ def test_the_truth_of_pairs_is_the_worlds_and_is_judged_again_when_the_world_cha
 
 
 def test_without_a_world_there_is_no_truth():
-    refused("made: .*no ground truth", CaptionTruth, caption_set(SCENE, [0, 0, 1, 1, 2, 2], 3))
+    refused("made: .*no ground truth", CaptionTruth, made(SCENE, [0, 0, 1, 1, 2, 2], 3))
 
 
 def test_phi_is_spice_of_each_pair() -> None:

@@ -7,7 +7,6 @@ import pytest
 import torch
 from safetensors import safe_open
 
-from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError
 from itmlab.metrics import retrieval, truth_retrieval
 from itmlab.metrics.semantic import semantic_retrieval
@@ -19,7 +18,7 @@ from itmlab.train.run import ensemble
 from itmlab.train.scores import evaluate, relevance_matrix, similarity, write_embeddings
 from tests.plain_model import PlainModel
 from tests.refusals import refused
-from tests.train.world import micro
+from tests.train.world import caption_set, micro
 
 
 class OnlySimilarity(PlainModel):
@@ -146,15 +145,9 @@ def test_more_pairs_than_the_memory_holds_are_refused_before_anything_is_scored(
 def test_pictures_of_equal_content_are_each_others_matches_and_equal_captions_by_the_corrected_protocol(finished, data):
     """Issue 44, entry 6: every picture under two ids."""
     part = data.select(range(8))
-    twice = CaptionSet(
-        name="twice",
-        images=[*part.images, *part.images],
-        image_ids=[*part.image_ids, *(f"copy of {name}" for name in part.image_ids)],
-        captions=[*part.captions, *(f"{caption.upper()} " for caption in part.captions)],
-        caption_ids=[str(index) for index in range(32)],
-        image_of_caption=torch.cat([part.image_of_caption, part.image_of_caption + 8]),
-        splits={},
-    )
+    captions = [*part.captions, *(f"{caption.upper()} " for caption in part.captions)]
+    owners = torch.cat([part.image_of_caption, part.image_of_caption + 8])
+    twice = caption_set([*part.images, *part.images], captions, owners)
     alone = finished.evaluate(part, split=None, ks=(1,))
     both = finished.evaluate(twice, split=None, ks=(1, 2))
     assert both["i2t"][1] == alone["i2t"][1] and both["t2i"][2] == alone["t2i"][1]

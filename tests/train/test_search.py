@@ -13,7 +13,7 @@ from itmlab.data.captionset import CaptionSet
 from itmlab.train.run import MOST_INDICES
 from itmlab.train.search import Index, largest
 from tests.refusals import refused
-from tests.train.world import small_world
+from tests.train.world import caption_set, small_world
 
 
 @settings(deadline=None, max_examples=50)
@@ -82,8 +82,7 @@ HOSTILE = '<script>alert("x")</script>\x1b[31m'
 @pytest.mark.filterwarnings("ignore::itmlab.models.base.CutCaptions")
 def test_hostile_captions_are_shown_as_text(finished, data):
     picture = Image.new("RGB", (300, 20))
-    hostile = CaptionSet(name="hostile", images=[picture], image_ids=["<b>id</b>"], captions=[HOSTILE],
-                         caption_ids=["0"], image_of_caption=[0], splits={})  # fmt: skip
+    hostile = caption_set([picture], [HOSTILE], [0], image_ids=["<b>id</b>"])
     hits = finished.search(HOSTILE, data=hostile)
     page, text = hits._repr_html_(), repr(hits)
     assert "<script" not in page and "&lt;script&gt;" in page and "<b>id" not in page

@@ -23,15 +23,9 @@ def answers(run, other, data, folder):
 
 
 def compared(data, root):
-    table = itmlab.compare(
-        [micro("triplet", data__epochs=1, data__warm_up_epochs=0)],
-        data,
-        seeds=[0],
-        run_root=root,
-        split="train",
-        jobs=1,
-        progress=False,
-    )
+    recipe = micro("triplet", data__epochs=1, data__warm_up_epochs=0)
+    options = {"seeds": [0], "run_root": root, "split": "train", "jobs": 1, "progress": False}
+    table = itmlab.compare([recipe], data, **options)
     return table.table(), {path.name: path.read_bytes() for path in root.rglob("*.safetensors")}
 
 

@@ -22,6 +22,14 @@ class ListedRegions(list):
         return ListedRegions(self[int(index)] for index in indices)
 
 
+def caption_set(images, captions, owners, **changes) -> CaptionSet:
+    """A data set of these pictures and captions, whose ids are numbers unless others are given."""
+    ids = {"image_ids": list(map(str, range(len(images)))), "caption_ids": list(map(str, range(len(captions))))}
+    image_of_caption = torch.as_tensor(owners, dtype=torch.int64)
+    parts = {"name": "made", "images": images, "captions": captions, "image_of_caption": image_of_caption, "splits": {}}
+    return CaptionSet(**parts | ids | changes)
+
+
 def small_world(copies: int = 3, regions: int = 0) -> CaptionSet:
     """Pictures of one colour on one side, `copies` shades of each: the first for training, 8 for val and 8 for test.
 
@@ -40,13 +48,13 @@ def small_world(copies: int = 3, regions: int = 0) -> CaptionSet:
     order = torch.arange(count)
     numbers = torch.rand(count, 4, regions + 7, generator=torch.Generator().manual_seed(0))
     features = [RegionFeatures(row[:, 7:], row[:, :7], torch.ones(4), ("field",) * 4) for row in numbers]
-    return CaptionSet(
+    return caption_set(
+        pictures,
+        captions,
+        owners,
         name="small world",
-        images=pictures,
         image_ids=[f"picture-{index}" for index in range(count)],
-        captions=captions,
         caption_ids=[f"caption-{index}" for index in range(len(captions))],
-        image_of_caption=torch.tensor(owners),
         splits={"train": order[:-16], "val": order[-16::2], "test": order[-15::2]},
         regions=ListedRegions(features) if regions else None,
     )
