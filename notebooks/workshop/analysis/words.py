@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from PIL import Image
@@ -21,6 +22,8 @@ from torch import Tensor
 from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError
 from itmlab.losses.tags import REPLACED
+from itmlab.metrics import CausalModel, fluency
+from itmlab.metrics.statistics import Interval, interval
 from itmlab.models import CrossEncoder
 from itmlab.models.encoded import evaluating
 from itmlab.models.pairs import looked_at, on_device
@@ -28,8 +31,8 @@ from itmlab.synthesis import Negative
 from itmlab.synthesis.tags import Vocabulary
 from itmlab.text.tokens import plain_text
 
-from .negatives import synthetic_negatives
-from .scoring import as_score, matching, model_of
+from .negatives import SyntheticNegatives, cross_encoder_of, synthetic_negatives
+from .scoring import as_score, matching
 
 
 @dataclass(frozen=True)
@@ -124,19 +127,6 @@ class WordAnswers:
     written: Int[Tensor, "sentence piece"]
 
 
-def cross_encoder_of(model: Any) -> CrossEncoder:
-    """Return the model itself, or the model of a Run.
-
-    Raises:
-        ItmlabError: it does not read words and picture together.
-    """
-    model = model_of(model)
-    if model.encodes_apart:
-        fault = f"{type(model).__name__} has no heads that discriminate and correct words"
-        raise ItmlabError(fault, remedy="take a cross-encoder")
-    return model
-
-
 def word_answers(
     model: CrossEncoder, images: Sequence[Any], sentences: Sequence[str], image_of: Sequence[int]
 ) -> WordAnswers:
@@ -222,6 +212,40 @@ def explained(cross_encoder: CrossEncoder, sentences: Sequence[str], answers: Wo
     return results
 
 
+# Fluency of captions, negatives and corrected negatives (Table 3).
+
+NAMES = {"tags": "synthetic (TAGS)", "wm": "synthetic (words masked)", "vse_c": "by rule (VSE-C)"}  # of generators
+
+
+def fluency_table(
+    made: Mapping[str, SyntheticNegatives], *, model: str | CausalModel = "scenes", corrected_by: Any = None
+) -> dict[str, dict[str, Interval]]:
+    """Return median and mean perplexity of the captions, of each generator's negatives and of corrected negatives.
+
+    The paper prints means; outliers do not move the median. Sentences without words are left out.
+
+    Args:
+        made: negatives by generator. The captions are those of the first one.
+        model: a causal language model by name, folder or in memory.
+        corrected_by: a cross-encoder with H_WoC, which rewrites the first generator's negatives ("corrected").
+    """
+    first = next(iter(made.values()))
+    images = first.data.image_of_caption[list(first.captions)].tolist()
+    sentences_of = {"captions": ([first.data.captions[number] for number in first.captions], images)}
+    for name, source in made.items():
+        sentences, images = [negative.sentence for negative in source.all()], source.images.tolist()
+        sentences_of[NAMES.get(name, name)] = sentences, images
+        if source is first and corrected_by is not None:
+            sentences_of["corrected"] = corrections(corrected_by, source.data, images, sentences), images
+    table = {}
+    for name, (sentences, images) in sentences_of.items():
+        measured = fluency(sentences, model)
+        known = measured.tokens > 0
+        cases = measured.perplexity[known].numpy(), torch.tensor(images)[known].numpy()
+        table[name] = {"median perplexity": interval(*cases, np.median), "mean perplexity": interval(*cases)}
+    return table
+
+
 # One picture's rows of Figure 4: a caption, the altered sentence, and the model's correction.
 
 
@@ -244,13 +268,7 @@ class WordExample:
 
 
 def word_example(
-    models: Mapping[str, Any],
-    data: CaptionSet,
-    image: int,
-    sentence: str,
-    *,
-    caption: str | None = None,
-    above: float = 0.0,
+    models: dict[str, Any], data: CaptionSet, image: int, sentence: str, *, caption: str | None = None, above: float = 0
 ) -> WordExample:
     """Explain a sentence about an image of `data`, and correct it.
 

@@ -103,7 +103,8 @@ def negatives() -> SyntheticNegatives:
 
 
 def test_each_form_of_the_filter_chooses_from_the_same_candidates(negatives):
-    table = analysis.truth_by_filter(negatives, keep=3, implied={"red": {"crimson"}})
+    negatives.data.world.implied_words = lambda: {"red": {"crimson"}}
+    table = analysis.truth_by_filter(negatives, keep=3)
     assert list(table) == ["before the filter", "after the filter", "with implied words"]
     counts = [(rate.share.count, rate.share.of, rate.undecided) for rate in table.values()]
     assert counts == [(2, 4, 0), (2, 3, 1), (2, 2, 1)]
