@@ -16,8 +16,8 @@ _NAMES = {  # module -> its public names, imported when first used
     "rankings": ("Measured Ranking Retrievals measured rank retrievals semantic_recalls truth_among_relevant "),
     "scoring": ("as_score matching "),
     "synthesis": ("Curve MemorySweep hardness memory_sweep shares_by_temperature true_prototypes "),
-    "word_accuracy": ("on_next_picture picture_worth word_study word_truth "),
-    "words": ("Algorithm1 algorithm_1 corrections explain_words fluency_table word_example "),
+    "word_accuracy": ("on_next_picture word_study "),
+    "words": ("explain_words fluency_table word_example "),
     "wrong_picture": ("BothPictures draw_both_pictures replaced_phrases sentences_told word_doubts wrong_word_found "),
 }
 __getattr__, __dir__, __all__ = lazy.attach(

@@ -27,11 +27,10 @@ from itmlab.metrics.statistics import Interval, interval
 from itmlab.models import CrossEncoder
 from itmlab.models.encoded import evaluating
 from itmlab.models.pairs import looked_at, on_device
-from itmlab.synthesis import Negative
 from itmlab.synthesis.tags import Vocabulary
 from itmlab.text.tokens import plain_text
 
-from .negatives import SyntheticNegatives, cross_encoder_of, synthetic_negatives
+from .negatives import SyntheticNegatives, cross_encoder_of
 from .scoring import as_score, matching
 
 
@@ -176,22 +175,17 @@ def explain_words(model: Any, picture: Any, sentences: Sequence[str]) -> list[Ex
             raise ItmlabError(f"sentence {number} has no words", remedy="describe what the picture may show")
     if cross_encoder.reads == "regions" and not hasattr(picture, "features"):
         raise ItmlabError("this model looks at regions, not at pictures", remedy="give a record of `data.regions`")
-    answers = word_answers(cross_encoder, [picture], sentences, [0] * len(sentences))
-    return explained(cross_encoder, sentences, answers)
+    return explained(cross_encoder, [picture], sentences, [0] * len(sentences))
 
 
-def corrections(model: Any, data: CaptionSet, images: Sequence[int], sentences: Sequence[str]) -> list[str]:
-    """Return each sentence as the model would write it for image `images[s]` of the set (Eq. 9).
+def explained(
+    cross_encoder: CrossEncoder, images: Sequence[Any], sentences: Sequence[str], image_of: Sequence[int]
+) -> list[ExplainedSentence]:
+    """Explain sentences about several pictures; the arguments are those of `word_answers`.
 
-    Capital letters and punctuation are kept.
+    A correction begins with a capital letter where its word does.
     """
-    cross_encoder = cross_encoder_of(model)
-    answers = word_answers(cross_encoder, looked_at(cross_encoder, data), sentences, images)
-    return [sentence.corrected() for sentence in explained(cross_encoder, sentences, answers)]
-
-
-def explained(cross_encoder: CrossEncoder, sentences: Sequence[str], answers: WordAnswers) -> list[ExplainedSentence]:
-    """Turn answers for pieces into answers for the words of the sentences."""
+    answers = word_answers(cross_encoder, images, sentences, image_of)
     vocabulary, encode = Vocabulary(cross_encoder.tokenizer), cross_encoder.tokenizer.backend_tokenizer.encode
     results = []
     for row, sentence in enumerate(sentences):
@@ -214,29 +208,29 @@ def explained(cross_encoder: CrossEncoder, sentences: Sequence[str], answers: Wo
 
 # Fluency of captions, negatives and corrected negatives (Table 3).
 
-NAMES = {"tags": "synthetic (TAGS)", "wm": "synthetic (words masked)", "vse_c": "by rule (VSE-C)"}  # of generators
-
 
 def fluency_table(
     made: Mapping[str, SyntheticNegatives], *, model: str | CausalModel = "scenes", corrected_by: Any = None
 ) -> dict[str, dict[str, Interval]]:
-    """Return median and mean perplexity of the captions, of each generator's negatives and of corrected negatives.
+    """Return median and mean perplexity of the captions, of named negatives and of corrected negatives.
 
     The paper prints means; outliers do not move the median. Sentences without words are left out.
 
     Args:
-        made: negatives by generator. The captions are those of the first one.
+        made: negatives by name. The captions are those of the first one.
         model: a causal language model by name, folder or in memory.
-        corrected_by: a cross-encoder with H_WoC, which rewrites the first generator's negatives ("corrected").
+        corrected_by: a cross-encoder with H_WoC, which rewrites the first negatives ("corrected").
     """
     first = next(iter(made.values()))
     images = first.data.image_of_caption[list(first.captions)].tolist()
     sentences_of = {"captions": ([first.data.captions[number] for number in first.captions], images)}
     for name, source in made.items():
         sentences, images = [negative.sentence for negative in source.all()], source.images.tolist()
-        sentences_of[NAMES.get(name, name)] = sentences, images
+        sentences_of[name] = sentences, images
         if source is first and corrected_by is not None:
-            sentences_of["corrected"] = corrections(corrected_by, source.data, images, sentences), images
+            model_of_words = cross_encoder_of(corrected_by)
+            rewritten = explained(model_of_words, looked_at(model_of_words, source.data), sentences, images)
+            sentences_of["corrected"] = [sentence.corrected() for sentence in rewritten], images
     table = {}
     for name, (sentences, images) in sentences_of.items():
         measured = fluency(sentences, model)
@@ -296,65 +290,3 @@ def word_example(
         for number, (name, parts) in enumerate(parts_of.items())
     ]
     return WordExample(data.images[image], rows)
-
-
-# One caption through Algorithm 1 (Figure 2): its maskings, their refills, the filter, the choice and the words' heads.
-
-
-@dataclass(frozen=True)
-class Refilled:
-    """A refilled sentence, its score s(I, T⁻), whether the filter C1 dropped it, and the words of the hardest."""
-
-    negative: Negative
-    score: float
-    dropped: bool
-    words: ExplainedSentence | None
-
-
-@dataclass(frozen=True)
-class Algorithm1:
-    """A caption with its picture and score s(I, T), and the refilled sentences by masked caption ("[MASK]")."""
-
-    picture: Image.Image
-    caption: str
-    score: float
-    maskings: dict[str, list[Refilled]]
-
-
-def algorithm_1(
-    run: Any, data: CaptionSet, caption: int, *, maskings: int = 4, samples: int = 4, keep: int = 4
-) -> Algorithm1:
-    """Run Algorithm 1 for one caption, with `run`'s cross-encoder in every part of it.
-
-    Args:
-        run: a Run of a cross-encoder with the heads of TAGS-DC.
-        data: the set.
-        caption: the number of the caption.
-        maskings: K of the paper.
-        samples: L of the paper.
-        keep: m of the paper.
-
-    Returns:
-        Each sentence appears once, under the first masking that gave it.
-    """
-    cross_encoder, image = cross_encoder_of(run), int(data.image_of_caption[caption])
-    drawing = {"run": run, "maskings": maskings, "samples": samples, "keep": None}
-    every = synthetic_negatives(data, [caption], **drawing, filtered=False)
-    remaining = [negative.sentence for negative in synthetic_negatives(data, [caption], **drawing).all()]
-    hardest = remaining[:keep]
-    explanations = explain_words(run, looked_at(cross_encoder, data)[image], hardest) if hardest else []
-    words = dict(zip(hardest, explanations, strict=True))
-    by_masking: dict[str, list[Refilled]] = {}
-    for negative, score in zip(every.all(), every.scores[1].tolist(), strict=True):
-        masked = _masked(cross_encoder, data.captions[caption], negative.masked)
-        refilled = Refilled(negative, score, negative.sentence not in remaining, words.get(negative.sentence))
-        by_masking.setdefault(masked, []).append(refilled)
-    return Algorithm1(data.images[image], data.captions[caption], every.positive.sigmoid().item(), by_masking)
-
-
-def _masked(cross_encoder: CrossEncoder, caption: str, positions: Sequence[int]) -> str:
-    """Return the caption with "[MASK]" for each of the pieces at these positions."""
-    offsets = cross_encoder.tokenizer.backend_tokenizer.encode(plain_text(caption)).offsets
-    for start, end in (offsets[position] for position in reversed(positions)):
-        caption = f"{caption[:start]}[MASK]{caption[end:]}"
-    return caption

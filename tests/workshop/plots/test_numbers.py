@@ -134,11 +134,11 @@ def perplexity(sentence: str) -> float:
 def test_means_and_medians_of_each_kind_of_sentence():
     data = small_set(4)
     rows = [[Negative("a a b", 0, 0), Negative("a b", 0, 0)], [Negative("b b", 1, 2)]]
-    sources = {"tags": SyntheticNegatives(data, "tags", (0, 2), rows, None)}
+    sources = {"generated": SyntheticNegatives(data, "tags", (0, 2), rows, None)}
     table = analysis.fluency_table(sources, model=model_of_letters())
     captions = [perplexity(data.captions[number]) for number in (0, 2)]
     assert table["captions"]["mean perplexity"].value == pytest.approx(np.mean(captions))
     values = [perplexity(sentence) for sentence in ("a a b", "a b", "b b")]
-    mean, median = table["synthetic (TAGS)"]["mean perplexity"], table["synthetic (TAGS)"]["median perplexity"]
+    mean, median = table["generated"]["mean perplexity"], table["generated"]["median perplexity"]
     assert mean.value == pytest.approx(np.mean(values)) and median.value == pytest.approx(np.median(values))
     assert mean.lower <= mean.value <= mean.upper
