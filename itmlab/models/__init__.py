@@ -8,7 +8,7 @@ _NAMES = {  # file -> its public names, imported when they are first used
     "cross_encoder": "CrossEncoder CrossEncoderOutput",
     "dual_encoder": "Momentum DualEncoder",
     "encoded": "Encoded cosine_similarity joined",
-    "fragment": "LateInteraction load_matcher",
+    "fragment": "LateInteraction",
     "oscar": "OscarDualEncoder",
     "photographs": "PhotoEncoder photos_installed with_photo_features",
     "transformer": "EmbeddedRegions",
