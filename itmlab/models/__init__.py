@@ -13,6 +13,6 @@ _NAMES = {  # file -> its public names, imported when they are first used
     "photographs": "PhotoEncoder photos_installed with_photo_features",
     "transformer": "EmbeddedRegions",
     "weights.build": "build_from build_model",
-    "weights.uniter": "LoadReport load_public",
+    "weights.uniter": "load_public",
 }
 __getattr__, __dir__, __all__ = lazy.attach(__name__, submod_attrs={file: n.split() for file, n in _NAMES.items()})

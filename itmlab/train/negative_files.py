@@ -82,7 +82,8 @@ def write_negatives(
     if model is not None or generator == "tags":
         home = start_directory(str(model or "tags"))
         model = CrossEncoder.load(home)
-        score, readable = cross_encoder_score(model, data), Readable(partial(pieces_read, model))
+        readable = Readable(partial(pieces_read, model))
+        score = cross_encoder_score(model, data) if generator == "vse_c" else None  # "tags" scores its own
         made_by |= {"model": home.name, "weights": file_hash(home / "model.safetensors")[:16]}
     implied = implied_in(data)
     if generator == "tags":
@@ -91,7 +92,13 @@ def write_negatives(
         make = Tags(model, data, masking=masking, implied=implied if chosen["implied"] else None, **drawing)
     else:
         make = FilteredTopM(vse_c(data, **chosen), keep=None, filtered=False, implied=implied, readable=readable)
-    how = {"seed": seed, "conditioned": generator == "tags", "score": score, "truth": truth, "progress": progress}
+    how = {
+        "seed": seed,
+        "conditioned": generator == "tags",
+        "score": score,
+        "truth": truth,
+        "progress": progress,
+    }
     described = ", ".join(f"{key}={value}" for key, value in made_by.items() if value is not None)
     return files.write_negatives(out, data, generate_negatives(data, make, **how), made_by=described, force=force)
 

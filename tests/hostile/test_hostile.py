@@ -214,7 +214,7 @@ def test_pickles_in_arrays_and_checkpoints_are_refused_unopened(tmp_path):
             load("regions", tmp_path)
         for content in ({"model": Villain()}, [Villain()], {"model": [{"a": Villain()}], "opt": Villain()}):
             torch.save(content, checkpoint)
-            refused("model.pth.tar", load_public, checkpoint, tokenizer)
+            refused("model.pth.tar: not a safetensors file", load_public, checkpoint, tokenizer)
         checkpoint.write_bytes(pickle.dumps(Villain()))
         refused("model.pth.tar", load_public, checkpoint, tokenizer)
 

@@ -12,7 +12,6 @@ from itmlab.losses import (
     correction_labels,
     counted_tokens,
     discrimination_labels,
-    masked_language,
     token_likelihood,
     word_correction,
     word_discrimination,
@@ -51,8 +50,8 @@ def test_it_is_the_loop_however_the_logits_come(seed, rows, pieces, options, sha
     labels[torch.rand(rows, pieces, generator=source) < share] = UNLABELLED
     weights = torch.rand(options, dtype=torch.float64, generator=source) + 0.01
     expected = by_loop(logits.tolist(), labels.tolist())
-    assert masked_language(logits, labels).item() == pytest.approx(expected)
-    assert masked_language(logits[labels != UNLABELLED], labels).item() == pytest.approx(expected)
+    assert token_likelihood(logits, labels).item() == pytest.approx(expected)
+    assert token_likelihood(logits[labels != UNLABELLED], labels).item() == pytest.approx(expected)
     weighted = by_loop(logits.tolist(), labels.tolist(), weights.tolist())
     assert token_likelihood(logits, labels, weights).item() == pytest.approx(weighted)
 
@@ -61,13 +60,13 @@ def test_it_is_the_loop_however_the_logits_come(seed, rows, pieces, options, sha
 def test_without_a_labelled_position_it_is_zero_and_has_a_gradient(shape):
     logits = torch.rand(shape, requires_grad=True)
     labels = torch.full(shape[:2] if len(shape) == 3 else (2, 3), UNLABELLED)
-    value = masked_language(logits, labels)
+    value = token_likelihood(logits, labels)
     value.backward()
     assert value.item() == 0 and (logits.grad == 0).all()
 
 
 def test_half_precision_makes_a_single_precision_loss():
-    assert masked_language(torch.rand(1, 3, 3).bfloat16(), torch.tensor([[1, UNLABELLED, 0]])).dtype == torch.float32
+    assert token_likelihood(torch.rand(1, 3, 3).bfloat16(), torch.tensor([[1, UNLABELLED, 0]])).dtype == torch.float32
 
 
 PAD, CLS, SEP, VOCABULARY = 0, 1, 2, 9

@@ -12,11 +12,11 @@ from tests.models.conftest import CAPTIONS, configuration
 from tests.models.cross_encoders import pictures
 from tests.sessions import SESSIONS
 
-KINDS = ["vit", "clip", "sgraf", "scan_i2t", "vsrn", "vsepp", "cross-encoder", "oscar"]
+KINDS = ["vit", "sgraf", "scan_i2t", "vsrn", "vsepp", "cross-encoder", "oscar"]
 
 
 def built(kind: str):
-    if kind in ("vit", "clip"):
+    if kind == "vit":
         return build_model(configuration(kind), CAPTIONS, seed=3)
     if kind == "cross-encoder":
         return build_model(cross_encoders.build().config, CAPTIONS, seed=3)

@@ -109,9 +109,7 @@ def test_both_presets_are_their_equations(statistics, seed, sharpness, monotone)
 
 
 def test_values_out_of_range_are_refused():
-    scores, positive = torch.zeros(1), torch.tensor(0.0)
-    refused("preset 'mine'", sampling_weights, scores, positive, TYPICAL, preset="mine")
-    refused("λ", sampling_weights, scores, positive, TYPICAL, threshold=1.5)
+    scores = torch.zeros(1)
     for prior in (0.0, 1.0, math.nan):
         refused("prior", posterior, scores, TYPICAL, prior=prior)
     options = ({"prior": 0.0}, {"threshold": 2.0}, {"sharpness": -1.0}, {"preset": "mine"}, {"negatives": "some"})
