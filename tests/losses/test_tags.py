@@ -78,11 +78,6 @@ def test_without_any_negative_it_is_zero_and_has_a_gradient(shape):
     assert value.item() == 0 and positive.grad is not None
 
 
-def test_half_precision_makes_a_single_precision_loss():
-    half = torch.rand(3, 4).bfloat16()
-    assert synthetic_matching(half[:, 0], half, torch.ones(3, 4).bool()).dtype == torch.float32
-
-
 NAMES = ("retrieved", "masked_language", "synthetic", "discrimination", "correction")
 number = st.floats(0, 10)
 

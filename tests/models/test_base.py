@@ -7,7 +7,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from PIL import Image, ImageOps
+from PIL import Image
 from safetensors.torch import load_file, save_file
 
 from itmlab.models import DualEncoder, ImagePreparation, build_model
@@ -88,15 +88,6 @@ def test_squeezed_as_vit(size):
     reference = ViTImageProcessorPil(size={"height": 24, "width": 24})
     expected = reference(images=picture(*size), return_tensors="pt").pixel_values
     torch.testing.assert_close(ImagePreparation(24)([picture(*size)]), expected, rtol=0, atol=1e-6)
-
-
-def test_a_change_gets_the_picture_in_colour_and_the_function_that_resizes_it():
-    prepare, image = ImagePreparation(24, "bicubic"), picture(40, 30)
-    left = image.crop((0, 0, 20, 30))
-    cropped = prepare([image.convert("RGBA")], [lambda picture, fitted: fitted(picture.crop((0, 0, 20, 30)))])
-    assert torch.equal(cropped, prepare([left]))
-    mirrored = prepare([image], [lambda picture, fitted: ImageOps.mirror(fitted(picture))])
-    assert torch.equal(mirrored, prepare([image]).flip(3))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from itmlab.models import CrossEncoder, load_public
+from itmlab.models import CrossEncoder, CrossEncoderConfig, load_public
 from itmlab.text.tokens import train_wordpiece
 
 CAPTIONS = ["a dog runs on the grass", "two red cars next to a tree", "a cat", "a man rides a horse in a green field"]
@@ -19,7 +19,10 @@ def public(name: str, folder: Path, **settings) -> tuple[CrossEncoder, dict[str,
     tensors = load_file(Path(__file__).parent / f"{name}.safetensors")
     weights = {key.removeprefix("weights."): value for key, value in tensors.items() if key.startswith("weights.")}
     save_file(weights, folder / "public.safetensors")
-    model = load_public(folder / "public.safetensors", train_wordpiece(CAPTIONS * 2, 120), heads=2, **settings)
+    sizes = {"region_dimension": 6, "hidden": 16, "layers": 2, "heads": 2, "intermediate": 24}
+    sizes |= {"vocabulary_size": 81, "positions": 40, "maximum_tokens": 20}
+    config = CrossEncoderConfig(**(sizes | settings))
+    model = load_public(folder / "public.safetensors", train_wordpiece(CAPTIONS * 2, 120), config)
     return model, {key: value for key, value in tensors.items() if not key.startswith("weights.")}
 
 

@@ -10,10 +10,7 @@ from itmlab.context import Context
 from itmlab.errors import ItmlabError
 from itmlab.samplers import Hardest, Oracle, Random, Retrieved, SemiHard, Softest
 from tests.refusals import refused
-
-
-def generator(seed: int = 0) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
+from tests.samplers.test_base import generator
 
 
 def by_rule(scores, positives, positive_scores, rule) -> list[int]:

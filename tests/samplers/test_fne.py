@@ -9,7 +9,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from itmlab.losses import RelabellingInfoNCE
 from itmlab.samplers import (
     FalseNegativeEliminating,
     Hardest,
@@ -22,12 +21,9 @@ from itmlab.samplers import (
 from itmlab.samplers.fne import RunningMoments, posterior_as_printed, trusted_pairs
 from tests.refusals import refused
 from tests.samplers.test_base import fne as ready
+from tests.samplers.test_base import generator
 
 TYPICAL = Statistics(0.6, 0.1, 0.3, 0.15)  # what `ready` has seen
-
-
-def generator(seed: int = 0) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
 
 
 # The posterior, Eq. 9.
@@ -256,20 +252,6 @@ def test_a_checkpoint_brings_back_what_it_chooses():
 
 
 # On a GPU.
-
-
-@pytest.mark.parametrize("preset", ["paper", "released"])
-@pytest.mark.parametrize("negatives", ["hardest", "all"])
-def test_no_value_is_read_while_it_runs_on_a_device(preset, negatives):
-    """Tensors on "meta" have no values: looking at one is an error, as on a GPU it is a wait."""
-    sampler = FalseNegativeEliminating(preset=preset, negatives=negatives)
-    scores, mask = torch.rand(4, 9, device="meta"), torch.zeros(4, 9, dtype=torch.bool, device="meta")
-    sampler.observe(scores[:, :4], mask[:, :4])
-    chosen = sampler.choose(scores, mask, scores[:, 0], generator=generator())
-    assert chosen.shape == (4,) and chosen.dtype == torch.int64
-    loss = RelabellingInfoNCE()
-    loss.observe(scores[:, :4], mask[:, :4])
-    assert loss(scores, mask, scores[:, 0]).device.type == "meta"
 
 
 @settings(max_examples=60, deadline=None)

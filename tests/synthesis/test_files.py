@@ -132,12 +132,6 @@ def test_how_many_captions_of_a_file_are_in_the_data_is_said(tmp_path):
         read_negatives(written(tmp_path, ROW)).of(caption_set(captions, [0, 1, 2]))
 
 
-def test_a_missing_file_and_a_folder_are_one_clear_line(tmp_path):
-    for path in (tmp_path / "x.jsonl", tmp_path):
-        with pytest.raises(ItmlabError, match=str(path)):
-            read_negatives(path)
-
-
 def test_a_generators_sentences_are_scored():
     data = caption_set(["a", "b", "c"], [0, 1, 1])
     rows = [[Negative("x"), Negative("yy")], [], [Negative("zzz")]]

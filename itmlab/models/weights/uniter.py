@@ -8,13 +8,12 @@ lost or invented in silence.
 import re
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from ...errors import ItmlabError, named
-from ...fields import replaced
 from ..base import build_filled, listed, read_weights
 from ..config import CrossEncoderConfig
 from ..cross_encoder import CrossEncoder
@@ -64,7 +63,7 @@ class FreshHeads(UserWarning):
 
 
 def load_public(
-    path: str | Path, tokenizer: "PreTrainedTokenizerFast", *, seed: int = 0, **settings: Any
+    path: str | Path, tokenizer: "PreTrainedTokenizerFast", config: CrossEncoderConfig, *, seed: int = 0
 ) -> CrossEncoder:
     """Load a public UNITER or OSCAR checkpoint; nothing in the file is executed.
 
@@ -73,11 +72,11 @@ def load_public(
     names the heads that are derived or start fresh.
 
     Args:
-        path: a .safetensors file, from whose weights the sizes come. PyTorch's file becomes one by
+        path: a .safetensors file. PyTorch's file becomes one by
             `safetensors.torch.save_file(torch.load(FILE, weights_only=True), PATH)`.
         tokenizer: that of the checkpoint.
+        config: the sizes, such as `CrossEncoderConfig.base("oscar")`; VinVL's have `normalised_regions` as well.
         seed: of heads that the checkpoint lacks.
-        settings: fields of `CrossEncoderConfig` that differ, such as `heads`, which are 64 dimensions each by default.
 
     Raises:
         ItmlabError: weights that are unknown, missing or of another model.
@@ -87,9 +86,8 @@ def load_public(
         raise ItmlabError("not a .safetensors file", where=where, remedy="convert it: see itmlab.models.load_public")
     with named(file):
         weights = _our_names(read_weights(file))
-        config = replaced(_sizes(weights), settings)
         _remove_decoders(weights)
-        derived = _derive_heads(weights, config)
+        derived = _derive_heads(weights)
     fresh = tuple(head for head in HEADS if not any(name.startswith(f"heads.{head}.") for name in weights))
     optional = rf"^heads\.({'|'.join(fresh)})\." if fresh else "^$"
     model = build_filled(lambda: CrossEncoder(config, tokenizer), weights, where, optional=optional, seed=seed)
@@ -123,19 +121,18 @@ def _remove_decoders(weights: dict[str, Tensor]) -> None:
                 raise ItmlabError(f"{second} is not tied to {first}")
 
 
-def _derive_heads(weights: dict[str, Tensor], config: CrossEncoderConfig) -> list[str]:
+def _derive_heads(weights: dict[str, Tensor]) -> list[str]:
     """Add H_ITM and a missing H_WoC to `weights`, and return the heads that were derived, each with its source."""
     derived = []
     for source, match in MATCHING.items():
         head = {end: weights.pop(f"{source}.{end}") for end in ("weight", "bias") if f"{source}.{end}" in weights}
         if not head or "heads.itm.weight" in weights:  # never over a better one, as the released code does (METHODS 3)
             continue
-        shapes = [tuple(value.shape) for value in head.values()]
-        classes = shapes[0][:1]
-        if shapes != [(*classes, config.hidden), classes] or classes > (3,):
-            raise ItmlabError(f"{source} of shapes {shapes} is not a matching head")
+        classes = len(next(iter(head.values())))
+        if classes > 3:
+            raise ItmlabError(f"{source} of {classes} classes is not a matching head")
         weights |= {f"heads.itm.{end}": _log_odds(rows, match) for end, rows in head.items()}
-        if classes > (1,):
+        if classes > 1:
             derived.append(f"itm (log-odds of {source})")
     mlm = {name: value for name, value in weights.items() if name.startswith("heads.mlm.")}
     if mlm and not any(name.startswith("heads.woc.") for name in weights):
@@ -150,31 +147,3 @@ def _log_odds(rows: Tensor, match: int) -> Tensor:
         return rows.clone()
     others = [number for number in range(len(rows)) if number != match]
     return rows[match : match + 1] - rows[others].mean(dim=0, keepdim=True)
-
-
-def _sizes(weights: dict[str, Tensor]) -> CrossEncoderConfig:
-    """The configuration by the shapes of the weights; heads of 64 dimensions, as in the published sizes."""
-    if "image.features.weight" not in weights:
-        remedy = "it has no image embedding of either"
-        raise ItmlabError("neither a UNITER nor an OSCAR checkpoint", remedy=remedy)
-    inner = "encoder.0.intermediate.weight"
-    tables = ("text.words.weight", "text.positions.weight", "text.types.weight", inner, "image.features.weight")
-    if missing := [name for name in tables if name not in weights or weights[name].dim() != 2]:
-        raise ItmlabError(f"the checkpoint lacks {listed(missing)}")
-    is_uniter = "image.boxes.weight" in weights
-    vocabulary_size, hidden = weights["text.words.weight"].shape
-    positions, region_numbers = len(weights["text.positions.weight"]), weights["image.features.weight"].shape[1]
-    return CrossEncoderConfig(
-        form="uniter" if is_uniter else "oscar",
-        region_dimension=region_numbers if is_uniter else region_numbers - 6,
-        hidden=hidden,
-        layers=1 + max(int(name.split(".")[1]) for name in weights if name.startswith("encoder.")),
-        heads=max(hidden // 64, 1),
-        intermediate=len(weights[inner]),
-        vocabulary_size=vocabulary_size,
-        maximum_tokens=min(64 if is_uniter else 70, positions // 2),
-        positions=positions,
-        types=len(weights["text.types.weight"]),
-        normalised_regions=not is_uniter and "image.norm.weight" in weights,
-        object_tags=not is_uniter,
-    )

@@ -1,7 +1,6 @@
 """Fresh models come from a seed; published checkpoints give weights, sizes and picture preparation, or one line."""
 
 import json
-from dataclasses import replace
 
 import pytest
 import torch
@@ -14,7 +13,6 @@ from transformers import (
 )
 
 from itmlab.models import DualEncoder, DualEncoderConfig, build_model
-from itmlab.models.config import CLIP_MEAN
 from itmlab.text.tokens import train_wordpiece
 from tests.refusals import refused
 
@@ -65,13 +63,6 @@ def test_vit_and_bert_from_local_checkpoints(vit, bert, tmp_path, pictures):
     again = DualEncoder.load(tmp_path / "saved")
     assert torch.equal(again.encode_images(pixels).pooled, images.pooled)
     assert torch.equal(again.encode_captions(again.prepare_captions(WORDS)).pooled, captions.pooled)
-
-
-def test_the_picture_preparation_is_the_configurations(vit, captions):
-    changes = {"image_pretrained": vit, "text_pretrained": None, "projection": "linear"}
-    config = replace(DualEncoderConfig.base("released"), **changes)
-    prepare = build_model(config, captions).prepare_images
-    assert (prepare.size, prepare.interpolation) == (48, "bicubic") and prepare.mean == CLIP_MEAN
 
 
 def test_checkpoints_that_cannot_be_used_are_refused_in_one_line(vit, bert, tmp_path, captions):
