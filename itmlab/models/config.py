@@ -189,8 +189,8 @@ class LateInteractionConfig(ModelConfig):
         region_mean: regions that are pixels are read as (value - `region_mean`) / `region_std`.
         region_layers: layers of the map of regions; the papers have one.
         boxes: read 7 numbers of a region's box besides its features.
-        lambda_softmax: SCAN's lambda 1. Its authors take 9 text-to-image and 4 image-to-text.
-        lambda_lse: SCAN's lambda 2. Its authors take 6 text-to-image and 5 image-to-text.
+        lambda_softmax: SCAN's lambda 1; None takes its authors', 9 text-to-image and 4 image-to-text.
+        lambda_lse: SCAN's lambda 2; None takes its authors' for Flickr30K, 6 text-to-image and 5 image-to-text.
         batch_norm: restore SGRAF's batch normalisation in its filtration, by which a pair's score in training depends
             on the other pairs. Under `preset="released"` it makes VSRN the model of Flickr30K, not of COCO.
         preset: "released" computes what the authors' public code does where their paper says something else.
@@ -200,8 +200,8 @@ class LateInteractionConfig(ModelConfig):
         word_vectors: a word is a linear map of WordLlama's vector, which stays fixed, instead of a recurrent network's
             state: few photographs can teach that.
 
-    >>> LateInteractionConfig.base("scan_i2t", preset="released").lambda_softmax
-    4.0
+    >>> LateInteractionConfig.base("scan_i2t", preset="released").lambdas
+    (4.0, 5.0)
     """
 
     model: ClassVar[str] = "fragment:LateInteraction"
@@ -218,8 +218,8 @@ class LateInteractionConfig(ModelConfig):
     word_dimension: int = 300
     vocabulary_size: int = 10000
     maximum_tokens: int = 64
-    lambda_softmax: float = field(default=9.0, metadata={"range": ABOVE_0})
-    lambda_lse: float = field(default=6.0, metadata={"range": ABOVE_0})
+    lambda_softmax: float | None = field(default=None, metadata={"range": ABOVE_0})
+    lambda_lse: float | None = field(default=None, metadata={"range": ABOVE_0})
     similarity_dimension: int = 256
     reasoning_steps: int = 3
     graph_layers: int = 4
@@ -252,10 +252,11 @@ class LateInteractionConfig(ModelConfig):
         """Numbers of a box that are read beside its features."""
         return 7 if self.boxes else 0
 
-    def of_kind(self, kind: str) -> dict[str, float]:
-        """Return the lambdas that another kind wants instead, where this one's are its authors' own."""
-        authors, other = _lambdas(self.kind), _lambdas(kind)
-        return {name: other[name] for name in other if getattr(self, name) == authors[name]}
+    @property
+    def lambdas(self) -> tuple[float, float]:
+        """SCAN's lambdas: those of the fields, or else its authors' (on COCO lambda 2 is 20 image-to-text)."""
+        softmax, lse = (4.0, 5.0) if self.kind == "scan_i2t" else (9.0, 6.0)
+        return self.lambda_softmax or softmax, self.lambda_lse or lse
 
     @classmethod
     def tiny(cls, kind: Kind = "scan_t2i", **changes: Any) -> "LateInteractionConfig":
@@ -272,7 +273,6 @@ class LateInteractionConfig(ModelConfig):
             vocabulary_size=1000,
             maximum_tokens=48,
             similarity_dimension=32,
-            **_lambdas(kind),
         )
         return replace(config, **changes)
 
@@ -284,15 +284,8 @@ class LateInteractionConfig(ModelConfig):
             dimension=2048 if kind == "vsrn" else 1024,
             dropout=0.4 if kind in ("sgr", "saf", "sgraf") else 0.0,
             batch_norm=kind == "vsrn" and changes.get("preset") == "released",
-            **_lambdas(kind),
         )
         return replace(config, **changes)
-
-
-def _lambdas(kind: str) -> dict[str, float]:
-    """SCAN's lambdas by its authors: their README for Flickr30K (lambda 2 is 20 image-to-text on COCO)."""
-    image_to_text = kind == "scan_i2t"
-    return {"lambda_softmax": 4.0 if image_to_text else 9.0, "lambda_lse": 5.0 if image_to_text else 6.0}
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ SGRAF = {"similarity_dimension": 8, "region_count": 5}
 # The weights, and the configuration that they are for.
 CASES = {
     **{
-        f"scan_{way}.{pooling}": ("scan", dict(kind=f"scan_{way}", aggregation=pooling, **lambdas))
-        for way, lambdas in (("t2i", {}), ("i2t", {"lambda_softmax": 4.0, "lambda_lse": 5.0}))
+        f"scan_{way}.{pooling}": ("scan", {"kind": f"scan_{way}", "aggregation": pooling})
+        for way in ("t2i", "i2t")
         for pooling in ("lse", "mean")
     },
     **{kind: (kind, {"kind": kind, **SGRAF}) for kind in ("sgr", "saf")},
