@@ -165,14 +165,6 @@ def shipped_directory(name: str) -> Path:
     return HOME / name
 
 
-# Starts of the papers that do not ship, and where they are.
-PUBLIC_STARTS = {
-    f"oscar_{size}": f"unzip {size}-vg-labels of github.com/microsoft/Oscar (DOWNLOAD.md), read it with "
-    "itmlab.models.load_public, save that, and give start=FOLDER (start=null: random weights)"
-    for size in ("base", "large")
-}
-
-
 def first_model(recipe: Recipe, captions: Iterable[str]) -> nn.Module:
     """Build the model of step 0, in training mode: from random weights, or from those of `recipe.start`.
 
@@ -208,9 +200,8 @@ def start_directory(start: str) -> Path:
         return shipped_directory(start)
     if (Path(start) / "config.json").is_file():
         return Path(start)
-    if start in PUBLIC_STARTS:
-        raise ItmlabError(f"{start}, which the paper begins with, does not ship", remedy=PUBLIC_STARTS[start])
-    remedy = f"shipped runs: {', '.join(shipped_names()) or 'none in this installation'}"
+    shipped = ", ".join(shipped_names()) or "none in this installation"
+    remedy = f"read public weights with itmlab.models.load_public and save them; shipped runs: {shipped}"
     raise ItmlabError("no shipped run and no directory of a saved model", where=repr(start), remedy=remedy)
 
 

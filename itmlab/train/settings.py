@@ -160,8 +160,8 @@ class TagsSettings(Settings, at="tags"):
         masking: "phrase" or "word".
         probability: with which a phrase or word is masked.
         trained_maskings: maskings per caption in the masked language loss (the paper: all K).
-        generator: of sentences: "dynamic" is the tower itself, "static" a frozen copy of its start, "vse_c" swaps by
-            rule, "file" reads the recipe's `extra_negatives`; or a SentenceGenerator.
+        generator: of sentences: "dynamic" is the tower itself, "static" a frozen copy of its start; or a
+            SentenceGenerator.
         maskings: K.
         samples: L.
         temperature: τ of refilling.
@@ -187,7 +187,7 @@ class TagsSettings(Settings, at="tags"):
     masking: Literal["phrase", "word"] = "phrase"
     probability: Share = 0.15
     trained_maskings: Count = 1
-    generator: Literal["dynamic", "static", "vse_c", "file"] | SentenceGenerator = field(default="dynamic", hash=False)
+    generator: Literal["dynamic", "static"] | SentenceGenerator = field(default="dynamic", hash=False)
     maskings: Count = 20
     samples: Count = 20
     temperature: Annotated[float, between(1e-6, 1e6)] = 1.5

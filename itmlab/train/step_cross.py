@@ -32,9 +32,7 @@ from ..models.encoded import evaluating
 from ..models.pairs import ImageInputs, all_captions, pieces_read
 from ..samplers.retrieved import mined_negatives
 from ..synthesis import FilteredTopM, Negative
-from ..synthesis.files import read_negatives
 from ..synthesis.negative import OneByOne, Readable, own_generators
-from ..synthesis.rules import vse_c
 from ..synthesis.tags import Tags, cross_encoder_score, graphs_of, implied_in
 from ..text import PhraseMasking, WordMasking
 from ..text.alignment import MaskedPieces, align, mask_pieces
@@ -128,6 +126,9 @@ class CrossEncoderTask(Task):
         terms = {name: step.terms[name] for name in wanted}
         loss = losses.weighted_sum(terms, weights)
         return BatchLoss(loss, {name: term.item() for name, term in terms.items()}, step.counts)
+
+    def preparation(self) -> dict[str, Any]:
+        return {"images": None}
 
     # What is trained on.
 
@@ -289,16 +290,11 @@ class Sentences:
         self.readable = Readable(partial(pieces_read, model))
         implied = implied_in(data) if settings.implied else None
         self.choice = {"keep": settings.hardest, "filtered": settings.filtered, "implied": implied}
-        self.tags = self.generate = None
-        if settings.generator in ("dynamic", "static"):
+        self.tags = None
+        if isinstance(settings.generator, str):
             drawing = {name: getattr(settings, name) for name in ("maskings", "samples", "temperature")}
             drawing |= {"masking": task.masking, "refiller": task.frozen}
             self.tags = Tags(model, data, inputs=task.inputs, fresh=recipe.start is None, **drawing, **self.choice)
-        elif settings.generator == "file":
-            self.written = read_negatives(recipe.extra_negatives.path).of(data)
-            self.choice["filtered"] = False
-        elif settings.generator == "vse_c":
-            self.generate = vse_c(data, graphs=task.graphs, filtered=settings.filtered)
         else:
             self.generate = OneByOne(settings.generator)
 
@@ -317,8 +313,7 @@ class Sentences:
         def score(sentences: list[str], of: Int64[Tensor, "sentence"]) -> Float[Tensor, "sentence"]:
             return self.score(images[of].tolist(), sentences)
 
-        generate = self.generate or (lambda *_, **__: [self.written[row] for row in rows])
-        tailored = FilteredTopM(generate, score=score, readable=self.readable, **self.choice)
+        tailored = FilteredTopM(self.generate, score=score, readable=self.readable, **self.choice)
         return tailored(*arguments, generator=generators)
 
 

@@ -15,7 +15,8 @@ from itmlab.synthesis import SynHNC
 from itmlab.train.directory import first_model
 from itmlab.train.loop import train
 from itmlab.train.scores import similarity
-from itmlab.train.step_dual import DualEncoderTask, lengthened
+from itmlab.train.state import lengthened
+from itmlab.train.step_dual import DualEncoderTask
 from tests.refusals import refused
 from tests.train.test_extra_negatives import extras
 from tests.train.test_objective import IDS, ROWS, features, objective
