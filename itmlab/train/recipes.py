@@ -210,7 +210,6 @@ def without_effect(recipe: Recipe) -> dict[str, str]:
     ]
     if tags is not None:
         rows += [
-            ("tags.margin", tags.matching != "triplet", "tags.matching is not 'triplet'"),
             *((f"tags.{name}", True, "only the shipped run uniter_pretraining has it") for name in PRETRAINING),
             *((f"tags.{name}", not tags.makes_sentences, "the recipe makes no sentences") for name in SENTENCES),
         ]

@@ -154,7 +154,6 @@ class TagsSettings(Settings, at="tags"):
 
     Args:
         weights: λ of Eq. 10.
-        matching: "triplet" is Eq. 4, "binary" a cross-entropy, "contrast" a softmax over the match and its negatives.
         margin: α of Eq. 4.
         candidates: random negatives scored per anchor.
         top_k: the hardest of them, which are trained on.
@@ -179,7 +178,6 @@ class TagsSettings(Settings, at="tags"):
     """
 
     weights: LossWeights = field(default=LossWeights())
-    matching: Literal["triplet", "binary", "contrast"] = "triplet"
     margin: Annotated[float, between(0, 2)] = 0.2
     candidates: Count = 399
     top_k: Count = 31

@@ -185,7 +185,7 @@ class CrossEncoderTask(Task):
         regions = step.regions.take(step.images.repeat_interleave(times))
         output = self.model(ids, mask.bool(), regions, heads=("mlm",), positions=masked.hidden.to(device))
         groups = self.groups(torch.arange(len(step.images), device=device).repeat_interleave(times))
-        value = losses.masked_language(output.mlm.float(), labels, groups=groups)
+        value = losses.token_likelihood(output.mlm.float(), labels, groups=groups)
         step.terms["masked_language"] = self.batch_mean(value, losses.label_weight(labels, groups=groups))
 
     def retrieved(self, step: Step, negatives: Retrieved) -> None:
@@ -198,7 +198,7 @@ class CrossEncoderTask(Task):
         step.positives, of_captions, of_images = logits.split([len(step.images), captions.numel(), images.numel()])
         parts = step.positives, of_captions.view_as(captions), of_images.view_as(images), captions >= 0, images >= 0
         scores = [self.gathered(part) for part in parts]
-        step.terms["retrieved"] = losses.retrieved_matching(*scores, self.settings.margin, self.settings.matching)
+        step.terms["retrieved"] = losses.retrieved_matching(*scores, self.settings.margin)
         step.counts["retrieved"] = difficulty(scores[0], scores[1], scores[3])
 
     def synthetic(self, step: Step, sentences: list[list[Negative]]) -> None:
@@ -216,7 +216,7 @@ class CrossEncoderTask(Task):
                 step.terms[name] = self.batch_mean(step.positives.sum() * 0, 0.0)
         negatives = logits.new_zeros(exist.shape).masked_scatter(exist, logits)
         scores = self.gathered(step.positives), self.gathered(negatives), self.gathered(exist)
-        step.terms["synthetic"] = losses.synthetic_matching(*scores, self.settings.margin, self.settings.matching)
+        step.terms["synthetic"] = losses.synthetic_matching(*scores, self.settings.margin)
         step.counts["synthetic"] = difficulty(*scores)
 
     def word_losses(self) -> list[str]:

@@ -78,17 +78,6 @@ def test_a_dual_encoder_begins_with_the_transformer_of_a_cross_encoder(scenes, t
         )
 
 
-def test_a_cross_encoder_begins_with_the_transformer_of_a_dual_encoder(scenes, tmp_path):
-    recipe = itmlab.recipe("uniter").replace(model=replace(itmlab.recipe("uniter").model, **SMALL_OSCAR))
-    apart = first_model(small("oscar_sgraf", start=None), scenes.captions)
-    apart.save(tmp_path / "apart")
-    begun = first_model(recipe.replace(start=str(tmp_path / "apart")), [])
-    assert begun.config == replace(recipe.model, vocabulary_size=len(apart.tower.tokenizer)) and begun.training
-    learnt, weights = apart.tower.state_dict(), begun.state_dict()
-    assert all(torch.equal(weights[name], value) for name, value in learnt.items())
-    assert {name.split(".")[0] for name in weights.keys() - learnt} == {"heads", "pooler"}
-
-
 def slow(name, matrix, images, captions, extra=(None, None), noise=None):
     """The loss anchor by anchor: with candidates of other images, its own further negatives, and the noise."""
     total = 0

@@ -25,8 +25,8 @@ MIXTURES = {
     "OSCAR with SGRAF, SAM as released": lambda file: small("oscar_sgraf").replace(
         loss=TripletLoss(reduce="sum"), adaptive_margin={"preset": "released"}, synthesis=SynHNC(clusters=2)
     ),
-    "TAGS with softmax": lambda file: tower(**REGIONS, tags__matching="contrast"),
-    "WM with cross-entropy": lambda file: tower("wm", **REGIONS, tags__matching="binary"),
+    "TAGS": lambda file: tower(**REGIONS),
+    "WM": lambda file: tower("wm", **REGIONS),
 }
 
 
