@@ -22,9 +22,8 @@ from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError
 from itmlab.metrics import CausalModel, fluency
 from itmlab.metrics.statistics import Interval, students_t
-from itmlab.models.pairs import pieces_read
 from itmlab.synthesis import FilteredTopM, Negative
-from itmlab.synthesis.negative import Generate, Readable, best, scored
+from itmlab.synthesis.negative import Generate, best, scored
 from itmlab.synthesis.rules import vse_c
 from itmlab.synthesis.tags import Tags, graphs_of, implied_in
 from itmlab.text import PhraseMasking, WordMasking, parse
@@ -180,9 +179,6 @@ def synthetic_negatives(
     choice = {"keep": keep, "filtered": filtered, "implied": implied_in(data) if implied else None}
     drawing = {"maskings": maskings, "samples": samples, "temperature": temperature}
     generate = _source(generator, data, run, drawn, None if match else keep, choice, drawing)
-    readable = None
-    if scorer is not None and (model := model_of(scorer)).tokenizer is not None:
-        readable = Readable(partial(pieces_read, model))
     order, of_caption = torch.Generator().manual_seed(seed), {}
     for block in _blocks(numbers, order if generator == "in_batch" else None):
         images = data.image_of_caption[block]
@@ -193,7 +189,7 @@ def synthetic_negatives(
             if scorer is not run:
                 negatives = [best(row, len(row)) for row in scored(negatives, score)]
         else:
-            negatives = FilteredTopM(generate, **choice, score=score, readable=readable)(*inputs, generator=order)
+            negatives = FilteredTopM(generate, **choice, score=score)(*inputs, generator=order)
         for number, image, row in zip(block, images.tolist(), negatives, strict=True):
             of_caption[number] = [negative.of(image, number) for negative in row]
     rows = [of_caption[number] for number in numbers]
