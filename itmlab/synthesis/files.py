@@ -59,9 +59,7 @@ def generate_negatives(
             if wrong_caption(negative.sentence) is None
         ]
         if truth and data.world is not None:
-            parse(
-                [negative.sentence for negative in negatives]
-            )  # into the cache that the world looks into
+            parse([negative.sentence for negative in negatives])  # into the cache that the world looks into
             negatives = [replace(row, truth=data.world.entails(row.image, row.sentence)) for row in negatives]
         yield from negatives
 

@@ -66,7 +66,7 @@ class DualEncoderTask(Task):
         needs_truth = any(part is not None and part.needs_truth for part in (recipe.sampler, recipe.synthesis))
         self.truth = CaptionTruth(data) if needs_truth else None
         relevance = None if margin is None else CaptionRelevance(data, margin.tokenise, margin.relevance)
-        self.extra = None if recipe.extra_negatives is None else ExtraCaptions(recipe.extra_negatives, data, model)
+        self.extra = None if recipe.extra_negatives is None else ExtraCaptions(recipe.extra_negatives, data)
         self.objective = Objective(recipe, memory, self.draws, data, relevance, self.truth)
         if isinstance(self.objective.loss, nn.Module):  # what it learns belongs to the run, not to the model
             self.heads = self.objective.loss.to(device)
@@ -341,9 +341,9 @@ def to_device(prepared: Any, device: torch.device) -> Any:
 class ExtraCaptions:
     """The negatives of each caption of `data` in a file; some of them are drawn at a time."""
 
-    def __init__(self, settings: ExtraNegatives, data: CaptionSet, model: nn.Module):
+    def __init__(self, settings: ExtraNegatives, data: CaptionSet):
         self.number, self.captions = settings.number, data.captions
-        self.negatives = dict(enumerate(read_negatives(settings.path).of(data)))
+        self.negatives = read_negatives(settings.path).of(data)
 
     def drawn(self, captions: Ids, *, generator: torch.Generator) -> tuple[list[list[str]], Bool[Tensor, "pair extra"]]:
         """Draw different negatives of each caption.
