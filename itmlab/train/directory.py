@@ -21,7 +21,7 @@ from ..errors import ItmlabError, named
 from ..fields import join, shown
 from ..models import build_from, build_model, load_model
 from ..models.base import MODEL_FILES, WEIGHTS_FILE
-from ..storage import ordinary, read_bytes, read_json, unusable, weights_directory, write_json
+from ..storage import ordinary, read_bytes, read_json, unusable, usable, weights_directory, write_json
 from .recipes import Recipe
 
 CHECKPOINT_FILE, LOCK_FILE, HISTORY_FILE = "checkpoint.pt", "lock", "history.jsonl"
@@ -217,11 +217,8 @@ def inputs(recipe: Recipe) -> dict[str, str]:
 
 def file_hash(path: Path) -> str:
     """Return the SHA-256 of a file; one that cannot be read is an ItmlabError."""
-    try:
-        with open(ordinary(path), "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise unusable(error, path) from None
+    with usable(path), open(ordinary(path), "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def described(recipe: Recipe, data: CaptionSet) -> dict[str, Any]:
