@@ -9,7 +9,6 @@ from torch import Tensor, nn
 from ..data.batches import Cached, shown
 from ..data.captionset import CaptionSet
 from ..data.pictures import Pictures, Unread
-from ..text.tokens import encode_captions
 from .cross_encoder import CrossEncoder, Tokens
 from .photographs import as_seen_by
 
@@ -62,14 +61,6 @@ class ImageInputs:
         if self.model.reads == "regions":
             chosen = list(chosen)
         return on_device(self.model, self.model.prepare_images(chosen))
-
-
-def pieces_read(model: nn.Module, sentences: Sequence[str]) -> list[tuple[int, ...]]:
-    """Return the pieces that a model reads of each sentence; cut sentences are neither counted nor warned about."""
-    texts = [model.as_read(sentence) for sentence in sentences]
-    tokens, _ = encode_captions(model.tokenizer, texts, model.config.maximum_tokens)
-    rows = zip(tokens["input_ids"].tolist(), tokens["attention_mask"].tolist(), strict=True)
-    return [tuple(piece for piece, is_real in zip(*row, strict=True) if is_real) for row in rows]
 
 
 def all_captions(model: CrossEncoder, data: CaptionSet) -> Tokens:

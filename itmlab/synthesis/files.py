@@ -6,7 +6,7 @@ it as a table, for everything that itmlab does not do with it.
 
 import json
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,6 @@ from ..text import Span, parse
 from .negative import Generate, Negative
 from .tags import graphs_of
 
-Score = Callable[[Sequence[int], Sequence[str]], Iterable[float]]  # (image numbers, sentences) -> a match for each
 BATCH = 64  # captions that a generator gets at a time
 
 
@@ -34,7 +33,6 @@ def generate_negatives(
     *,
     seed: int = 0,
     conditioned: bool = False,
-    score: Score | None = None,
     truth: bool = True,
     progress: bool = False,
 ) -> Iterator[Negative]:
@@ -45,7 +43,6 @@ def generate_negatives(
         generate: the generator; it is called with a batch of captions at a time.
         seed: of the random numbers.
         conditioned: pass `numbers=` as well, the captions' positions in `data`, to a generator that looks at images.
-        score: match of images and sentences, for a generator that does not score its sentences.
         truth: label each negative by the data set's world, if it has one.
         progress: show a progress bar.
     """
@@ -61,12 +58,8 @@ def generate_negatives(
             for negative in row
             if wrong_caption(negative.sentence) is None
         ]
-        sentences = [negative.sentence for negative in negatives]
-        if score is not None:
-            scores = score([negative.image for negative in negatives], sentences)
-            negatives = [replace(row, score=float(value)) for row, value in zip(negatives, scores, strict=True)]
         if truth and data.world is not None:
-            parse(sentences)  # all at once, into the cache that the world looks into
+            parse([negative.sentence for negative in negatives])  # into the cache that the world looks into
             negatives = [replace(row, truth=data.world.entails(row.image, row.sentence)) for row in negatives]
         yield from negatives
 

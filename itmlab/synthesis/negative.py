@@ -4,7 +4,6 @@ Fan et al. (2022), Sec. 2.1.2, Eq. 6 and criterion C1 of Algorithm 1, put togeth
 """
 
 import copy
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -18,10 +17,6 @@ from ..errors import ItmlabError
 from ..text import SceneGraph, Span
 from ..text.graph import tokenise
 from ..text.rules.lexicon import word_set
-
-
-class UnreadNegatives(UserWarning):
-    """Negatives that a model reads as their captions were left out."""
 
 
 @dataclass(frozen=True)
@@ -207,41 +202,6 @@ def naming(words: str) -> set[str]:
     ['brown']
     """
     return {token for token in tokenise(words.lower()) if any(map(str.isalnum, token))} - NAMING_NOTHING
-
-
-class Readable:
-    """Leaves out negatives that a model cannot tell from their caption, because the change lies behind its cut.
-
-    Args:
-        pieces: returns what the model reads of each sentence.
-
-    The first that is left out is warned of.
-    """
-
-    def __init__(self, pieces: Callable[[Sequence[str]], Sequence[tuple[int, ...]]]):
-        self.pieces = pieces
-
-    def __call__(self, captions: Captions, rows: Rows) -> Rows:
-        """Return the negatives of each caption that the model can tell from it.
-
-        >>> cut = Readable(lambda sentences: [tuple(map(ord, sentence[:5])) for sentence in sentences])
-        >>> rows = cut(["a dog"], [[Negative("a cat"), Negative("a dog")]])
-        >>> [[negative.sentence for negative in row] for row in rows]
-        [['a cat']]
-        """
-        sentences = [negative.sentence for row in rows for negative in row]
-        if not sentences:
-            return rows
-        pieces = iter(self.pieces([*captions, *sentences]))
-        of_captions = [next(pieces) for _ in captions]
-        remaining = [
-            [negative for negative in row if next(pieces) != caption_pieces]
-            for caption_pieces, row in zip(of_captions, rows, strict=True)
-        ]
-        if sum(map(len, remaining)) < len(sentences):
-            message = "some negatives are left out: cut to what the model reads, they are their captions"
-            warnings.warn(message, UnreadNegatives, stacklevel=2)
-        return remaining
 
 
 # (sentences, for each the number of its caption in the call) -> how well each matches that caption's image

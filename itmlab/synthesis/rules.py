@@ -249,9 +249,7 @@ class CaptionLexicon:
 LEARNT = 30_000  # captions, spread over a set, that say how its words are used
 
 
-def vse_c(
-    data: CaptionSet, number: int | None = None, *, filtered: bool = True, graphs: Graphs | None = None
-) -> RuleSwaps:
+def vse_c(data: CaptionSet, number: int | None = None, *, filtered: bool = True) -> RuleSwaps:
     """Return VSE-C's swaps for a data set.
 
     The lexicon is that of the data's world, or else WordNet and how the set's captions use their words.
@@ -260,16 +258,13 @@ def vse_c(
         data: the data set.
         number: how many negatives are drawn for each caption; None makes all.
         filtered: leave out what the image's captions say.
-        graphs: the scene graphs of the captions; parsed by default.
 
     Raises:
         MissingPart: the data have no world, and WordNet is not installed.
     """
     if data.world is not None:
         return RuleSwaps(*data.world.swaps(), number=number, filtered=filtered)
-    kinds = Kinds(Nouns())
     step = -(-len(data.captions) // LEARNT)  # whole images, so that all captions of each are there
     rows = [at for image in range(0, len(data), max(step, 1)) for at in data.captions_of_image[image].tolist()]
-    used = graphs_of(data, rows) if graphs is None else [graphs[at] for at in rows]
-    lexicon = CaptionLexicon(used, data.image_of_caption[rows].tolist(), kinds)
+    lexicon = CaptionLexicon(graphs_of(data, rows), data.image_of_caption[rows].tolist(), Kinds(Nouns()))
     return RuleSwaps(lexicon.nouns, PHOTO_PLACES, GREATER, number, filtered, lexicon.implied)

@@ -19,7 +19,7 @@ masking once, the maskings of several captions together, and L pieces are drawn 
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -33,7 +33,7 @@ from ..fields import ABOVE_0, FROM_1, check_ranges
 from ..models import CrossEncoder, EmbeddedRegions
 from ..models.cross_encoder import Tokens, pair_logits
 from ..models.encoded import evaluating
-from ..models.pairs import ImageInputs, pieces_read
+from ..models.pairs import ImageInputs
 from ..text import PhraseMasking, SceneGraph, Span, parse
 from ..text.alignment import Pieces, align, mask_pieces, token_characters
 from ..text.graph import tokenise
@@ -56,7 +56,6 @@ class FilteredTopM:
         keep: m, how many stay for each caption; None keeps all.
         filtered: leave out false negatives (criterion C1) before sentences are scored.
         implied: what words imply, for the filter (see `without_false_negatives`).
-        readable: leaves out what a model cannot tell from the caption.
 
     Raises:
         ItmlabError: `keep` is below 1.
@@ -70,7 +69,6 @@ class FilteredTopM:
     keep: int | None = 31
     filtered: bool = True
     implied: base.Implied | None = None
-    readable: base.Readable | None = None
 
     def __post_init__(self) -> None:
         check_ranges(self, "tags", keep=FROM_1)
@@ -86,8 +84,6 @@ class FilteredTopM:
                 base.without_false_negatives(row, [caption, *others], self.implied)
                 for row, caption, others in zip(rows, captions, image_captions, strict=True)
             ]
-        if self.readable is not None:
-            rows = self.readable(captions, rows)
         # lines 9 and 15: s(I, T_kl) of all that is left, and the m greatest
         if self.score is not None:
             rows = [base.best(row, len(row)) for row in base.scored(rows, self.score)]
@@ -373,8 +369,7 @@ class Tags:
         self._refill = MaskedRefill(
             self.refiller, model.tokenizer, maximum_pieces=model.config.maximum_tokens, **drawing
         )
-        readable = base.Readable(partial(pieces_read, model))
-        self._tailored = FilteredTopM(self._refill, keep=keep, filtered=filtered, implied=implied, readable=readable)
+        self._tailored = FilteredTopM(self._refill, keep=keep, filtered=filtered, implied=implied)
 
     def __call__(
         self, captions: Captions, graphs: Graphs, image_captions: OfImage, *, generator: Draws, numbers: Sequence[int]

@@ -16,7 +16,6 @@ embedded once, and the terms of the loss are computed from it. The equations the
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -29,10 +28,10 @@ from ..errors import ItmlabError
 from ..models import CrossEncoder, EmbeddedRegions
 from ..models.cross_encoder import PAIR_BATCH_SIZE, Tokens, pair_logits
 from ..models.encoded import evaluating
-from ..models.pairs import ImageInputs, all_captions, pieces_read
+from ..models.pairs import ImageInputs, all_captions
 from ..samplers.retrieved import mined_negatives
 from ..synthesis import FilteredTopM, Negative
-from ..synthesis.negative import OneByOne, Readable, own_generators
+from ..synthesis.negative import OneByOne, own_generators
 from ..synthesis.tags import Tags, cross_encoder_score, graphs_of, implied_in
 from ..text import PhraseMasking, WordMasking
 from ..text.alignment import MaskedPieces, align, mask_pieces
@@ -287,7 +286,6 @@ class Sentences:
         recipe, settings, model, data = task.recipe, task.settings, task.model, task.data
         self.data, self.graphs = data, task.graphs
         self.score = cross_encoder_score(model, data, task.inputs)
-        self.readable = Readable(partial(pieces_read, model))
         implied = implied_in(data) if settings.implied else None
         self.choice = {"keep": settings.hardest, "filtered": settings.filtered, "implied": implied}
         self.tags = None
@@ -313,7 +311,7 @@ class Sentences:
         def score(sentences: list[str], of: Int64[Tensor, "sentence"]) -> Float[Tensor, "sentence"]:
             return self.score(images[of].tolist(), sentences)
 
-        tailored = FilteredTopM(self.generate, score=score, readable=self.readable, **self.choice)
+        tailored = FilteredTopM(self.generate, score=score, **self.choice)
         return tailored(*arguments, generator=generators)
 
 

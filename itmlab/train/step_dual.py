@@ -24,11 +24,9 @@ from ..losses import Loss
 from ..losses.sam import Relevance
 from ..models import Encoded
 from ..models.dual_encoder import Momentum
-from ..models.pairs import pieces_read
 from ..samplers import Hardest, MomentumQueue, Pool, Sampler
 from ..synthesis import FeatureNegatives
 from ..synthesis.files import read_negatives
-from ..synthesis.negative import Readable
 from .recipes import Recipe
 from .relevance import CaptionRelevance, CaptionTruth
 from .settings import ExtraNegatives
@@ -68,7 +66,7 @@ class DualEncoderTask(Task):
         needs_truth = any(part is not None and part.needs_truth for part in (recipe.sampler, recipe.synthesis))
         self.truth = CaptionTruth(data) if needs_truth else None
         relevance = None if margin is None else CaptionRelevance(data, margin.tokenise, margin.relevance)
-        self.extra = None if recipe.extra_negatives is None else ExtraCaptions(recipe.extra_negatives, data, model)
+        self.extra = None if recipe.extra_negatives is None else ExtraCaptions(recipe.extra_negatives, data)
         self.objective = Objective(recipe, memory, self.draws, data, relevance, self.truth)
         if isinstance(self.objective.loss, nn.Module):  # what it learns belongs to the run, not to the model
             self.heads = self.objective.loss.to(device)
@@ -341,15 +339,11 @@ def to_device(prepared: Any, device: torch.device) -> Any:
 
 
 class ExtraCaptions:
-    """The negatives of each caption of `data` in a file; some of them are drawn at a time.
+    """The negatives of each caption of `data` in a file; some of them are drawn at a time."""
 
-    Negatives that the model reads as their caption, because their change is cut off, are never drawn.
-    """
-
-    def __init__(self, settings: ExtraNegatives, data: CaptionSet, model: nn.Module):
+    def __init__(self, settings: ExtraNegatives, data: CaptionSet):
         self.number, self.captions = settings.number, data.captions
-        self.readable = Readable(partial(pieces_read, model))
-        self.negatives = dict(enumerate(read_negatives(settings.path).of(data)))
+        self.negatives = read_negatives(settings.path).of(data)
 
     def drawn(self, captions: Ids, *, generator: torch.Generator) -> tuple[list[list[str]], Bool[Tensor, "pair extra"]]:
         """Draw different negatives of each caption.
@@ -362,8 +356,7 @@ class ExtraCaptions:
             The sentences, where the caption stands in for those that are missing, and a mask of those that exist.
         """
         texts = [self.captions[number] for number in captions.tolist()]
-        rows = self.readable(texts, [self.negatives[number] for number in captions.tolist()])
-        self.negatives |= dict(zip(captions.tolist(), rows, strict=True))
+        rows = [self.negatives[number] for number in captions.tolist()]
         chance = torch.rand(len(captions), self.number, generator=generator)
         sentences, allowed = [], torch.zeros(len(captions), self.number, dtype=torch.bool)
         for row, (text, numbers) in enumerate(zip(texts, chance.tolist(), strict=True)):

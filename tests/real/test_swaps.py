@@ -29,7 +29,7 @@ def swaps(real_data, tmp_path_factory):
         data = load_captions(file).select(range(IMAGES))
         graphs = parse(data.captions)
     others = data.captions_of(data.image_of_caption.tolist())
-    rows = vse_c(data, graphs=graphs)(data.captions, graphs, others, generator=torch.Generator())
+    rows = vse_c(data)(data.captions, graphs, others, generator=torch.Generator())
     return [(*texts, swap) for *texts, row in zip(data.captions, others, rows, strict=True) for swap in row]
 
 

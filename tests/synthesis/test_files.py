@@ -3,7 +3,6 @@
 import json
 
 import pytest
-import torch
 from datasets import Dataset
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -130,17 +129,6 @@ def test_how_many_captions_of_a_file_are_in_the_data_is_said(tmp_path):
         assert list(map(len, file.of(caption_set(captions[:2], [0, 1])))) == [1, 1]
     with pytest.raises(ItmlabError, match="no negative belongs"):
         read_negatives(written(tmp_path, ROW)).of(caption_set(captions, [0, 1, 2]))
-
-
-def test_a_generators_sentences_are_scored():
-    data = caption_set(["a", "b", "c"], [0, 1, 1])
-    rows = [[Negative("x"), Negative("yy")], [], [Negative("zzz")]]
-
-    def score(images, sentences):
-        return torch.tensor([image + len(sentence) / 8 for image, sentence in zip(images, sentences, strict=True)])
-
-    negatives = generate_negatives(data, lambda *_, **__: rows, score=score)
-    assert [negative.score for negative in negatives] == [0.125, 0.25, 1.375]
 
 
 def test_a_generator_gets_graphs_the_images_captions_and_its_captions_numbers():

@@ -3,7 +3,6 @@
 import pytest
 import torch
 
-from itmlab.models import build_model
 from itmlab.synthesis import FeatureNegatives, Negative, generate_negatives, write_negatives
 from itmlab.synthesis.files import read_negatives
 from itmlab.train.loop import train
@@ -42,8 +41,7 @@ def extras(seed=5, count=3):
 
 def test_different_negatives_are_drawn_and_gaps_marked(data, file):
     training = data.split("train")
-    model = build_model(micro(model__vocabulary_size=200).model, training.captions, seed=0)
-    source, generator = ExtraCaptions(ExtraNegatives(str(file), number=2), training, model), torch.Generator()
+    source, generator = ExtraCaptions(ExtraNegatives(str(file), number=2), training), torch.Generator()
     written = [{negative.sentence for negative in row} for row in read_negatives(file).of(training)]
     drawn = [set() for _ in range(20)]
     for _ in range(30):
@@ -71,4 +69,4 @@ def test_they_join_in_after_the_warm_up_and_a_run_resumes(data, file, tmp_path):
 def test_a_file_that_is_missing_or_of_other_captions_is_refused(data, file, tmp_path):
     missing = micro("triplet", extra_negatives={"path": str(tmp_path / "none.jsonl")})
     refused("no such file", train, missing, data, tmp_path / "a", progress=False)
-    refused("no negative belongs to a caption", ExtraCaptions, ExtraNegatives(str(file)), data.split("test"), None)
+    refused("no negative belongs to a caption", ExtraCaptions, ExtraNegatives(str(file)), data.split("test"))

@@ -23,9 +23,9 @@ from itmlab.errors import ItmlabError
 from itmlab.metrics import CausalModel, fluency
 from itmlab.metrics.statistics import Interval, Share, share, students_t
 from itmlab.models import CrossEncoder
-from itmlab.models.pairs import chunks, pieces_read
+from itmlab.models.pairs import chunks
 from itmlab.synthesis import FilteredTopM, Negative
-from itmlab.synthesis.negative import Generate, Readable, best, scored, without_false_negatives
+from itmlab.synthesis.negative import Generate, best, scored, without_false_negatives
 from itmlab.synthesis.rules import vse_c
 from itmlab.synthesis.tags import Tags, graphs_of, implied_in
 from itmlab.text import PhraseMasking, WordMasking, parse
@@ -219,9 +219,6 @@ def synthetic_negatives(
         generate = Retrieved(data.captions, number=drawn)
     else:
         raise ItmlabError(f"no generator {generator!r}", remedy=f"choose from {', '.join(GENERATORS)}")
-    readable = None
-    if scorer is not None and (model := model_of(scorer)).tokenizer is not None:
-        readable = Readable(partial(pieces_read, model))
     order, of_caption, shuffled = torch.Generator().manual_seed(seed), {}, numbers
     if generator == "in_batch":  # captions of a block are each other's negatives
         shuffled = [numbers[position] for position in torch.randperm(len(numbers), generator=order).tolist()]
@@ -234,7 +231,7 @@ def synthetic_negatives(
             if scorer is not run:
                 negatives = [best(row, len(row)) for row in scored(negatives, score)]
         else:
-            negatives = FilteredTopM(generate, **choice, score=score, readable=readable)(*inputs, generator=order)
+            negatives = FilteredTopM(generate, **choice, score=score)(*inputs, generator=order)
         for number, image, row in zip(block, images.tolist(), negatives, strict=True):
             of_caption[number] = [negative.of(image, number) for negative in row]
     rows = [of_caption[number] for number in numbers]
