@@ -35,7 +35,7 @@ def mean_recall(*matrices, **options) -> float:
 
 def parts(similarity, relevance, positives, ks, relevant, restrict):
     """Each number from the measure of its name, in one direction."""
-    without = {"positives": positives, "keep_ground_truth": False}
+    without = {"without": positives}
     return {
         "RV": {k: recall(similarity, positives, k) for k in ks},
         "R": {k: recall(similarity, positives, k, sense="share") for k in ks},
@@ -135,7 +135,7 @@ def by_sorting(similarity, relevance, k, m, restrict=None, removed=None) -> tupl
 def test_they_are_the_equations(without, drawn, data):
     similarity, relevance, positives = drawn
     removed = positives if without else None
-    options = {"positives": positives, "keep_ground_truth": False} if without else {}
+    options = {"without": positives if without else None}
     pool = similarity.shape[1] - (int(positives.sum(1).max()) if without else 0)
     k, m, printed = (data.draw(st.integers(1, pool)) for _ in range(3))
     restrict = data.draw(st.sampled_from([None, printed]))
@@ -157,32 +157,30 @@ def test_the_papers_words():
     assert ncs(similarity, relevance, 1) == pytest.approx(100 * 2 / 6)
     assert ncs(similarity, relevance, 3) == pytest.approx(100 * 6 / 12)
     assert ncs(similarity, relevance, 3, restrict=2) == pytest.approx(100 * 4 / 10)  # only the third is among the two
-    without = {"positives": torch.tensor([[True, False, False, False]]), "keep_ground_truth": False}
+    without = {"without": torch.tensor([[True, False, False, False]])}
     assert ncs(similarity, relevance, 1, **without) == 0
     assert ncs(similarity, relevance, 2, **without) == pytest.approx(100 * 4 / 10)
     assert ncs(torch.zeros(1, 4), torch.tensor([[0.0, 1.0, 2.0, 3.0]]), 2) == pytest.approx(20)  # ties: the worst
 
 
 SCORES = torch.rand(4, 6)
-WITHOUT = {"keep_ground_truth": False}
 
 
 @pytest.mark.parametrize(
     ("similarity", "relevance", "options", "message"),
     [
-        (SCORES, SCORES.T, {}, r"both be .anchor, candidate.; got \(4, 6\) and \(6, 4\)"),
+        (SCORES, SCORES.T, {}, r"one shape; got \(4, 6\) and \(6, 4\)"),
         (torch.rand(0, 6), torch.rand(0, 6), {}, "empty"),
         (torch.full((4, 6), math.nan), SCORES, {}, "similarity is NaN between query 0 and candidate 0"),
         (SCORES, torch.full((4, 6), math.nan), {}, "relevance is NaN"),
-        (SCORES, torch.full((4, 6), -0.5), {}, "relevance is -0.5 between query 0 and candidate 0"),
-        (SCORES, torch.full((4, 6), math.inf), {}, "relevance is inf"),
+        (SCORES, torch.full((4, 6), -0.5), {}, "relevance must be finite"),
+        (SCORES, torch.full((4, 6), math.inf), {}, "relevance must be finite"),
         (SCORES, SCORES, {"k": 7}, "k=7 of 6 candidates — choose k from 1 to 6"),
         (SCORES, SCORES, {"k": 1.5}, "k=1.5 of 6"),
         (SCORES, SCORES, {"relevant": 7}, "relevant=7 of 6 candidates"),
         (SCORES, SCORES, {"sense": "all"}, "no sense 'all'"),
-        (SCORES, SCORES, WITHOUT, "pass positives="),
-        (SCORES, SCORES, {**WITHOUT, "positives": torch.eye(4, 6) > 0, "k": 6}, "k=6 of 5 candidates"),
-        (SCORES, SCORES, {**WITHOUT, "positives": torch.ones(4, 6)}, "more"),
+        (SCORES, SCORES, {"without": torch.eye(4, 6) > 0, "k": 6}, "k=6 of 5 candidates"),
+        (SCORES, SCORES, {"without": torch.ones(4, 6)}, "more"),
     ],
 )  # fmt: skip
 def test_a_recall_that_cannot_be_answered_is_refused(similarity, relevance, options, message):
