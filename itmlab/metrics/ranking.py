@@ -42,7 +42,6 @@ def recall(similarity: Scores, positives: Mask, k: int, *, sense: Sense = "any")
     >>> recall(scores, positives, 2), recall(scores, positives, 2, sense="share")
     (100.0, 50.0)
     """
-    check_sense(sense)
     similarity = torch.as_tensor(similarity)
     pairs = positive_pairs(similarity, positives)
     return recalls_at(similarity, pairs, (k,), sense)[k]
@@ -50,6 +49,8 @@ def recall(similarity: Scores, positives: Mask, k: int, *, sense: Sense = "any")
 
 def recalls_at(similarity: Scores, pairs: Pairs, ks: Sequence[int], sense: Sense = "any") -> dict[int, float]:
     """Return `recall` for each k, of positives as indices."""
+    if sense not in ("any", "share"):
+        raise ItmlabError(f"recall has no sense {sense!r}", remedy='choose "any" or "share"')
     for k in ks:
         check_k(k, similarity.shape[1])
     owner, rank = ranks(similarity, *pairs, best_only=sense == "any")
@@ -142,12 +143,6 @@ def check_not_nan(matrix: Scores, name: str = "similarity") -> None:
         raise ItmlabError(f"{name} is NaN between query {row} and candidate {column}")
 
 
-def check_sense(sense: str) -> None:
-    """Raise an ItmlabError unless `sense` is one of recall's."""
-    if sense not in ("any", "share"):
-        raise ItmlabError(f"recall has no sense {sense!r}", remedy='choose "any" or "share"')
-
-
 def check_matrices(similarity: Scores, other: Tensor, name: str) -> None:
     """Raise an ItmlabError unless both are matrices of one shape."""
     if similarity.ndim != 2 or other.shape != similarity.shape:
@@ -237,7 +232,6 @@ def retrieval(
     >>> table["i2t"], table["rsum"]
     ({1: 100.0, 2: 100.0}, 400.0)
     """
-    check_sense(sense)
     similarity = torch.as_tensor(similarity)
     image, caption = both_ways(similarity, positives)
     i2t = recalls_at(similarity, (image, caption), ks, sense)

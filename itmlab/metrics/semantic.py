@@ -21,28 +21,11 @@ from jaxtyping import Bool, Float, Float64, Int64
 from torch import Tensor
 
 from ..errors import ItmlabError
-from .ranking import (
-    Mask,
-    Pairs,
-    Scores,
-    Sense,
-    check_k,
-    check_matrices,
-    check_not_nan,
-    check_sense,
-    positive_mask,
-    retrieval,
-)
+from .ranking import Mask, Pairs, Scores, check_k, check_matrices, check_not_nan, positive_mask, retrieval
 
 
 def semantic_recall_of_each(
-    similarity: Scores,
-    relevance: Scores,
-    k: int,
-    *,
-    relevant: int,
-    sense: Sense = "share",
-    without: Mask | None = None,
+    similarity: Scores, relevance: Scores, k: int, *, relevant: int, without: Mask | None = None
 ) -> Float64[Tensor, "anchor"]:
     """Return SR@k of each query in percent: the share of its most relevant candidates among its k best.
 
@@ -53,7 +36,6 @@ def semantic_recall_of_each(
         relevance: of each candidate to each query, not negative.
         k: how many candidates are retrieved.
         relevant: how many of the most relevant candidates are sought.
-        sense: "share", or "any" for whether one of them is among the k best.
         without: pairs that are neither ranked nor relevant, such as the ground truth (the paper's "N").
 
     Raises:
@@ -63,9 +45,8 @@ def semantic_recall_of_each(
     >>> semantic_recall_of_each(scores, relevance, 3, relevant=2).tolist()
     [50.0]
     """
-    check_sense(sense)
     ranking = SemanticRanking.of(similarity, relevance, retrieved=k, ideal=relevant, without=without)
-    return ranking.recalls(k, relevant, sense=sense)
+    return ranking.recalls(k, relevant)
 
 
 def ncs(
@@ -155,13 +136,7 @@ class SemanticRanking:
 
     @classmethod
     def of(
-        cls,
-        similarity: Scores,
-        relevance: Scores,
-        *,
-        retrieved: int,
-        ideal: int,
-        without: Mask | None = None,
+        cls, similarity: Scores, relevance: Scores, *, retrieved: int, ideal: int, without: Mask | None = None
     ) -> Self:
         """Rank both matrices to these depths, in blocks of queries.
 
@@ -199,13 +174,12 @@ class SemanticRanking:
             best.append(gains.topk(ideal, dim=1).values)
         return cls(torch.cat(first), torch.cat(best))
 
-    def recalls(self, k: int, relevant: int, *, sense: Sense = "share") -> Float64[Tensor, "anchor"]:
+    def recalls(self, k: int, relevant: int) -> Float64[Tensor, "anchor"]:
         """Return SR@k (Eq. 4) of each query in percent: the share of its most relevant among its first k."""
         above, ties, _ = self._among(k, relevant)
         sought = (self.ideal[:, :relevant] > 0).sum(dim=1)
         hits = (above.sum(dim=1) + ties).double()
-        share = (hits > 0).double() if sense == "any" else hits / sought
-        return torch.where(sought > 0, 100 * share, torch.nan)
+        return torch.where(sought > 0, 100 * hits / sought, torch.nan)
 
     def scores(self, k: int, *, restrict: int | None = None) -> Float64[Tensor, "anchor"]:
         """Return NCS@k (Eq. 5) of each query in percent; see `itmlab.metrics.ncs`."""
@@ -246,12 +220,11 @@ def semantic_retrieval(
     *,
     ks: Sequence[int] = (1, 5, 10),
     relevant: int = 10,
-    restrict: int | None = None,
 ) -> dict[str, Any]:
     """Return R^V, R, SR and NCS of a score matrix, `table["NCS"]["i2t"][5]` in percent, and their sums.
 
     Measures: "RV" (any ground truth found), "R" (share found), "SR" (of the `relevant` most relevant) and "NCS" (as
-    `ncs`, with its `restrict`); "SR(N)" and "NCS(N)" without ground truth. Sums: "Rsum" (of RV), "Nsum", "Nsum(N)".
+    `ncs`); "SR(N)" and "NCS(N)" without ground truth. Sums: "Rsum" (of RV), "Nsum", "Nsum(N)".
     "unanswered" counts, by measure and direction, the queries that are left out because nothing is relevant to them.
 
     Args:
@@ -260,28 +233,25 @@ def semantic_retrieval(
         positives: as for `retrieval`.
         ks: the cut-offs.
         relevant: how many of the most relevant SR seeks.
-        restrict: as for `ncs`.
 
     Raises:
         ItmlabError: as `ncs`.
     """
     similarity, relevance = torch.as_tensor(similarity), torch.as_tensor(relevance)
-    if similarity.ndim != 2 or relevance.shape != similarity.T.shape:
-        shapes = f"{tuple(similarity.shape)} and {tuple(relevance.shape)}"
-        raise ItmlabError(f"similarity must be (image, caption) and relevance (caption, image); got {shapes}")
+    check_matrices(similarity, relevance.T, "the transpose of relevance")
     annotated = positive_mask(similarity, positives)
     table: dict[str, Any] = {"unanswered": {}}
     for name, sense in (("RV", "any"), ("R", "share")):
         reached = retrieval(similarity, positives, ks=ks, sense=sense)
         table[name] = {side: reached[side] for side in ("i2t", "t2i")}
-    depths = {"retrieved": max(ks), "ideal": max(*ks, relevant, restrict or 1)}
+    depths = {"retrieved": max(ks), "ideal": max(*ks, relevant)}
     sides = {"i2t": (similarity, relevance.T, annotated), "t2i": (similarity.T, relevance, annotated.T)}
     for mark in ("", "(N)"):
         for side, (scores, gains, truth) in sides.items():
             ranking = SemanticRanking.of(scores, gains, without=truth if mark else None, **depths)
             measures = {
                 f"SR{mark}": {k: ranking.recalls(k, relevant) for k in ks},
-                f"NCS{mark}": {k: ranking.scores(k, restrict=restrict) for k in ks},
+                f"NCS{mark}": {k: ranking.scores(k) for k in ks},
             }
             for name, of_k in measures.items():
                 table.setdefault(name, {})[side] = {k: _mean(of_k[k], f"{name}@{k} {side}") for k in ks}

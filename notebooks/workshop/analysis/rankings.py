@@ -279,7 +279,7 @@ def measured(retrieved: Retrievals, direction: Direction = "t2i", *, k: int = 5,
     for model, scores in side.similarity.items():
         measures = {f"R@{k}": semantic_recall_of_each(scores, annotated, k, relevant=most)}
         if direction == "i2t":
-            measures[f"Rⱽ@{k}"] = semantic_recall_of_each(scores, annotated, k, relevant=most, sense="any")
+            measures[f"Rⱽ@{k}"] = 100 * (measures[f"R@{k}"] > 0).double()
         for name, phi in side.relevance.items():
             measures[f"SR@{k} {name}"] = semantic_recall_of_each(scores, phi, k, relevant=relevant)
         measures |= {f"NCS@{k} {name}": ncs_of_each(scores, phi, k) for name, phi in phis.items()}
@@ -306,9 +306,10 @@ def semantic_recalls(
         side = retrieved.side(direction)
         for model, scores in side.similarity.items():
             ranking = SemanticRanking.of(scores, side.relevance["CIDEr"], without=side.positives, **depths)
+            shares = [values[~values.isnan()] for values in (ranking.recalls(k, m) for m in relevant)]
             recalls[model][direction] = {
-                sense: np.array([float(ranking.recalls(k, m, sense=sense).nanmean()) for m in relevant])
-                for sense in ("any", "share")
+                "any": np.array([100 * float((values > 0).double().mean()) for values in shares]),
+                "share": np.array([float(values.mean()) for values in shares]),
             }
     return recalls
 
