@@ -94,7 +94,6 @@ def test_embed_writes_unit_features_with_their_ids(folder, trained, tmp_path) ->
         ("search fne dog --data folder --root /nonexistent", "nonexistent"),
         ("parse", "--file"),
         ("parse --file nowhere.txt", "nowhere.txt"),
-        ("parse dog --parser nothing_of_the_kind", "nothing_of_the_kind"),
         ("negatives --out x.jsonl --generator tags --model tagz", "tags"),
     ],
 )

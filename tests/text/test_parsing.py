@@ -2,21 +2,18 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 
 import pytest
-import spacy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from itmlab.cli import app
-from itmlab.errors import ItmlabError
 from itmlab.text import parse, parsing
 from itmlab.text.graph import SceneGraph
-from itmlab.text.parsing import SHIPPED_DIRECTORY, GraphCache, load_pipeline, pipeline_version
+from itmlab.text.parsing import SHIPPED_DIRECTORY, GraphCache
 from tests.refusals import refused
 from tests.text.rules.test_scene_graph import facts
 
@@ -101,34 +98,6 @@ def test_the_shipped_pipeline_is_small_and_holds_no_pickle():
     assert not [path for path in files if re.match(rb"\x80[\x02-\x05].*\.$", path.read_bytes(), re.DOTALL)]
 
 
-def test_an_unknown_pipeline_is_refused():
-    refused("no such pipeline", parse, ["a dog"], parser="en_core_web_huge", cache=False)
-
-
-@pytest.mark.parametrize("config", ["", "[nlp]\nlang = 5", "[nlp]\nlang = 'en'\npipeline = ['os.system']\n"])
-def test_a_folder_that_is_not_a_pipeline_is_one_line(tmp_path, config):
-    (tmp_path / "config.cfg").write_text(config)
-    with pytest.raises(ItmlabError) as caught:
-        load_pipeline(str(tmp_path))
-    assert "\n" not in str(caught.value)
-    refused("no such pipeline", load_pipeline, str(tmp_path / "nothing"))
-
-
-def test_a_pipeline_without_a_parser_is_refused(tmp_path):
-    spacy.blank("en").to_disk(tmp_path)
-    refused("no tagger or no parser", load_pipeline, str(tmp_path))
-
-
-def test_code_in_the_folder_of_a_pipeline_is_not_run(tmp_path):
-    directory = tmp_path / "model"
-    shutil.copytree(SHIPPED_DIRECTORY, directory)
-    for name in ("__init__.py", "functions.py", "sitecustomize.py"):
-        (directory / name).write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
-    load_pipeline(os.fspath(directory))("two dogs")
-    assert not (tmp_path / "ran").exists()
-    assert pipeline_version(os.fspath(directory)).rpartition("-")[2] != pipeline_version().rpartition("-")[2]
-
-
 # The cache.
 
 
@@ -138,7 +107,7 @@ def test_the_cache_answers_without_parsing_until_the_rules_change(tmp_path, monk
     graphs = parse(captions)
     monkeypatch.setattr(parsing, "scene_graph", None)  # a parse would now fail
     assert parse(captions) == graphs == parse(captions[::-1])[::-1]
-    monkeypatch.setattr(parsing, "rules_version", lambda: "other rules")
+    monkeypatch.setattr(parsing, "parser_version", lambda: "other rules")
     with pytest.raises(TypeError):
         parse(captions)
 
