@@ -1,12 +1,12 @@
 """Mends trees of captions where the words say better than the tagger what is a noun and what is done.
 
 A tagger trained on running text takes "shadow across a wall" for an order and "thumb touching pizza" for three nouns.
-Words that captions nearly always use as a noun, or as a verb, are known from a table (`lexicon.shipped_lexicon`).
+Words that captions nearly always use as a noun, or as a verb, are known from a table (`lexicon`).
 """
 
 from dataclasses import dataclass
 
-from .lexicon import WORDS, noun_lemma, verb_lemma, verbs, word_set
+from .lexicon import VERBS, WORDS, noun_lemma, verb_lemma, word_set
 
 NOUNS = word_set("NOUN PROPN")
 
@@ -49,7 +49,7 @@ def _make_close_up(nodes: list[Node], at: int) -> None:
 def _must_act(nodes: list[Node], at: int) -> bool:
     """Whether a word that could be a plural noun is a verb: "a kid kicks" has an article that no plural has."""
     word = nodes[at].text
-    could_be_either = word.endswith("s") and verb_lemma(word) in verbs() and noun_lemma(word) != word
+    could_be_either = word.endswith("s") and verb_lemma(word) in VERBS and noun_lemma(word) != word
     if not could_be_either or at == 0 or nodes[at - 1].pos not in NOUNS:
         return False
     has_object = at + 1 < len(nodes) and nodes[at + 1].text in ("a", "an", "the")
