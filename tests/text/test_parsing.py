@@ -2,8 +2,6 @@
 
 import os
 import re
-import subprocess
-import sys
 
 import pytest
 from hypothesis import given, settings
@@ -122,24 +120,6 @@ def test_a_cache_that_cannot_be_used_is_a_warning(tmp_path, damage):
     damage(cache.path)
     with pytest.warns(UserWarning, match="delete"):
         assert cache.read(["a"]) == {}
-
-
-def test_two_processes_share_the_cache(tmp_path):
-    program = """
-import sys
-from itmlab.text.graph import SceneGraph, SceneObject
-from itmlab.text.parsing import GraphCache
-cache = GraphCache("v1", sys.argv[1])
-for number in range(60):
-    graphs = {name: SceneGraph((SceneObject(name),)) for name in (f"{sys.argv[2]} {number}", f"both {number}")}
-    cache.write(graphs)
-    assert cache.read(graphs) == graphs
-"""
-    command = [sys.executable, "-W", "error", "-c", program, str(tmp_path)]
-    processes = [subprocess.Popen([*command, name], stderr=subprocess.PIPE, text=True) for name in ("first", "second")]
-    assert [process.communicate()[1] for process in processes] == ["", ""]
-    names = [f"{name} {number}" for name in ("first", "second", "both") for number in range(60)]
-    assert len(GraphCache("v1", tmp_path).read(names)) == len(names)
 
 
 def test_a_long_run_without_blanks_is_parsed_in_linear_time():
