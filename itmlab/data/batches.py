@@ -261,9 +261,7 @@ class Augmentation:
         return picture
 
 
-def random_box(
-    width: int, height: int, shares: tuple[float, float], generator: np.random.Generator
-) -> tuple[int, int, int, int]:
+def random_box(width: int, height: int, shares: Sequence[float], generator: np.random.Generator) -> tuple[int, ...]:
     """Return left, top, right and bottom of a random box, its share of the area in `shares`, its shape from 3:4 to 4:3.
 
     If ten draws do not fit into the picture, it is the largest box of such a shape in the middle.

@@ -273,11 +273,7 @@ class YardstickTable:
 
 
 def measure(
-    yardstick: Yardstick,
-    match: Match | None = None,
-    *,
-    text: Mapping[str, Scores] | None = None,
-    seed: int = 0,
+    yardstick: Yardstick, match: Match | None = None, *, text: Mapping[str, Scores] | None = None, seed: int = 0
 ) -> YardstickTable:
     """Return how often the true sentences of an item score above its false ones, by kind, beside its controls.
 
