@@ -59,7 +59,7 @@ def load(
 
     >>> load("flickr30k", split="test")
     Traceback (most recent call last):
-    itmlab.errors.ItmlabError: flickr30k: no root was given — give root=, the folder of the files, or ...
+    itmlab.errors.ItmlabError: flickr30k: no root was given — give root=, the folder of the files
     """
     from ..session import usual_defaults
 
@@ -74,20 +74,19 @@ def load(
 
 
 def _read(name: str, root: str | Path | None, faults: Faults, options: dict[str, Any]) -> "CaptionSet":
-    """Read a data set from its files, or from the `datasets` library with the option `dataset`."""
+    """Read a data set from its files, or from the `datasets` library."""
     from . import hub, photos, readers
 
-    from_hub = name == "hub" or options.get("dataset") is not None
-    reader = hub.read_hub if from_hub else getattr(photos if name == "photos" else readers, READERS[name])
+    room = {"hub": hub, "photos": photos}.get(name, readers)
+    reader = getattr(room, READERS[name])
     if name == "photos" and root is None:
         root = photos.SHIPPED
-    _check_options(name, reader, options, *SHARED_OPTIONS, "dataset")
-    if not from_hub and (root is None or not Path(root).exists()):
+    _check_options(name, reader, options, *SHARED_OPTIONS)
+    if name != "hub" and (root is None or not Path(root).exists()):
         message = "no root was given" if root is None else f"there is no {str(root)!r}"
-        remedy = "give root=, the folder of the files, or a data set with dataset="
-        raise ItmlabError(message, where=name, remedy=remedy)
+        raise ItmlabError(message, where=name, remedy="give root=, the folder of the files")
     shared = {option: options.pop(option) for option in SHARED_OPTIONS if option in options}
-    files = reader(root if from_hub else Path(root), faults, **options)
+    files = reader(root if name == "hub" else Path(root), faults, **options)
     return readers.assemble(files, faults, **shared)
 
 

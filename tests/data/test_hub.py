@@ -70,7 +70,7 @@ def test_a_picture_in_two_splits_or_under_two_ids_is_said_and_is_no_negative_of_
 
 def test_columns_of_a_data_set(tmp_path):
     records = dataset([0], sentences=[[{"raw": "a dog", "sentid": 1}, {"raw": "a cat", "sentid": 2}]])
-    assert load("coco", dataset=records.remove_columns("caption")).captions == ["a dog", "a cat"]
+    assert load("hub", dataset=records.remove_columns("caption")).captions == ["a dog", "a cat"]
     photograph().save(tmp_path / "a.png")
     table = datasets.Dataset.from_dict({"file": [str(tmp_path / "a.png")], "words": ["a thing"]})
     refused(r"no column 'image'.*'file', 'words'", load, "hub", dataset=table)
