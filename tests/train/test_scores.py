@@ -69,7 +69,7 @@ def test_a_relevance_adds_the_semantic_measures(finished, data):
     assert semantic.pop("relevance") == "cider"
     assert semantic == semantic_retrieval(scores, relevance, data.positives)
     folded = finished.evaluate(data, split=None, folds=3, relevance="cider")["semantic"]
-    images = [range(start, start + 16) for start in (0, 16, 32)]
+    images = [slice(start, start + 16) for start in (0, 16, 32)]
     parts = [
         semantic_retrieval(similarity(finished.model, part), relevance[part_captions][:, rows], part.positives)
         for part, rows, part_captions in zip(thirds(data), images, captions_of_thirds(data), strict=True)
