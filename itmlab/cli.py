@@ -306,7 +306,6 @@ def mine(
 def parse(
     captions: Annotated[Words, typer.Argument(metavar="[CAPTION]...", help="Sentences.")] = None,
     file: Annotated[File, typer.Option(help="A text file, a caption per line (- is standard input).")] = None,
-    parser: Annotated[str, typer.Option(help="english, or the folder of a spaCy pipeline.")] = "english",
 ) -> None:
     """Print the objects, attributes and relations of captions."""
     from .text import parse as parse_captions
@@ -315,7 +314,7 @@ def parse(
     sentences = [*(captions or []), *(read_lines(file) if file else [])]
     if not sentences:
         raise ItmlabError("no caption to parse", remedy='python -m itmlab parse "a dog on a sofa", or --file')
-    graphs = parse_captions(sentences, parser=parser, progress=len(sentences) > 1000)
+    graphs = parse_captions(sentences, progress=len(sentences) > 1000)
     for sentence, graph in zip(sentences, graphs, strict=True):
         tuples = sorted(graph.tuples(), key=lambda words: (len(words), words))  # objects, attributes, relations
         facts = ", ".join(f"({', '.join(words)})" for words in tuples)

@@ -20,6 +20,7 @@ from .captionset import CaptionSet
 from .pictures import Unread
 
 AHEAD = 2  # batches that are prepared in advance, besides one per worker
+KEPT = 2**29  # bytes of decoded pictures that stay in memory
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,6 @@ class PairBatches:
         workers: threads, at least one.
         prepare_images: turns pictures (decoded when indexed) into anything, in the background.
         prepare_captions: turns a list of texts into anything, in the background.
-        keep_bytes: decoded pictures are kept in memory up to this size.
         images: what the batches bring: "pictures", "regions" or None.
         augmentation: changes pictures. `prepare_images` then gets a second argument: for each picture a function of the
             picture and the function that resizes it. The change depends on seed, epoch and the first caption of the
@@ -82,7 +82,6 @@ class PairBatches:
         workers: int = 0,
         prepare_images: Callable[..., Any] | None = None,
         prepare_captions: Callable[[list[str]], Any] | None = None,
-        keep_bytes: int = 2**29,
         images: Literal["pictures", "regions"] | None = "pictures",
         augmentation: "Augmentation | None" = None,
     ):
@@ -94,7 +93,7 @@ class PairBatches:
         self._augmentation = augmentation
         self._tokenising = threading.Lock()  # fast tokenizers must not be used by two threads at once
         self._images = images
-        self._shown = None if images is None else Cached(shown(data, images), keep_bytes)
+        self._shown = None if images is None else Cached(shown(data, images))
         self._described = torch.bincount(data.image_of_caption, minlength=len(data)).nonzero().flatten().numpy()
         if not len(self._described):
             raise ItmlabError("there is no image with a caption to train on", where=data.name)
@@ -169,10 +168,10 @@ def shown(data: CaptionSet, images: Literal["pictures", "regions"]) -> Sequence[
 
 
 class Cached:
-    """Pictures or region features by index, kept in memory after the first read while they fit into `budget` bytes."""
+    """Pictures or region features by index, kept in memory after the first read while they fit into `KEPT` bytes."""
 
-    def __init__(self, source: Sequence[Any], budget: int):
-        self._source, self._left = source, budget
+    def __init__(self, source: Sequence[Any]):
+        self._source, self._left = source, KEPT
         self._items: dict[int, Any] = {}
         self._lock = threading.Lock()
 
@@ -262,9 +261,7 @@ class Augmentation:
         return picture
 
 
-def random_box(
-    width: int, height: int, shares: tuple[float, float], generator: np.random.Generator
-) -> tuple[int, int, int, int]:
+def random_box(width: int, height: int, shares: Sequence[float], generator: np.random.Generator) -> tuple[int, ...]:
     """Return left, top, right and bottom of a random box, its share of the area in `shares`, its shape from 3:4 to 4:3.
 
     If ten draws do not fit into the picture, it is the largest box of such a shape in the middle.

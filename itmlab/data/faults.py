@@ -1,16 +1,13 @@
 """Faults in data files: all of them are collected in one pass, then raised together or skipped on request."""
 
-import hashlib
-import json
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..errors import ItmlabError, printable
-from ..storage import cache_directory, keep
 
 SHOWN = 20  # faults in a message
 
@@ -37,11 +34,11 @@ class FaultyData(ItmlabError):
 
     line_breaks = True
 
-    def __init__(self, faults: Sequence[Fault], *, name: str, listed_in: Path | None):
+    def __init__(self, faults: Sequence[Fault], *, name: str):
         self.faults = list(faults)
         lines = [str(fault) for fault in self.faults[:SHOWN]]
-        if listed_in is not None:
-            lines.append(f"… all {len(self.faults)} are listed in {listed_in}")
+        if len(self.faults) > SHOWN:
+            lines.append(f"… and {len(self.faults) - SHOWN} more")
         text = f" {lines[0]}" if len(lines) == 1 else "".join(f"\n  {line}" for line in lines) + "\n"
         remedy = 'correct them, or leave these rows out with on_fault="skip" (--option on_fault=skip)'
         super().__init__(f"{_counted(self.faults)} in the data:{text}", where=name, remedy=remedy)
@@ -53,7 +50,6 @@ class Faults:
     Args:
         name: of the data set.
         on_fault: "error" or "skip".
-        source: where the data were read from, which tells apart the lists of data sets with the same name.
 
     >>> faults = Faults("mine")
     >>> faults.add("captions.jsonl", 3, "it is empty")
@@ -62,10 +58,10 @@ class Faults:
     itmlab.data.faults.FaultyData: mine: 1 fault in the data: captions.jsonl:3: it is empty — correct them, or ...
     """
 
-    def __init__(self, name: str, *, on_fault: str = "error", source: str = ""):
+    def __init__(self, name: str, *, on_fault: str = "error"):
         if on_fault not in ("error", "skip"):
             raise ItmlabError(f"unknown on_fault={on_fault!r}", remedy='use "error" or "skip"')
-        self.name, self.on_fault, self.found, self._source = name, on_fault, [], source
+        self.name, self.on_fault, self.found = name, on_fault, []
 
     def add(self, file: str | Path, row: str | int | None, what: str) -> None:
         """Record that `row` of `file` is wrong."""
@@ -79,32 +75,14 @@ class Faults:
         except ItmlabError as error:
             self.add(file, row, str(error))
 
-    def settle(self, *, kept: int, kind: str = "images") -> list[Fault]:
-        """Raise FaultyData, or with on_fault="skip" warn, list and return the faults.
-
-        Args:
-            kept: how many images, or other things, are left.
-            kind: what they are called.
-        """
-        if not self.found:
-            return []
-        if self.on_fault == "error":
-            path = self._listed("faults") if len(self.found) > SHOWN else None
-            raise FaultyData(self.found, name=self.name, listed_in=path)
-        path = self._listed("skipped")
-        line = f"{self.name}: skipped {_counted(self.found)}, {kept} {kind} are left"
-        line += f"; the faults are listed in {path}" if path else f"; first fault: {self.found[0]}"
-        if kept == 0:
-            raise ItmlabError(one_line(line), remedy=f"nothing is left to load; first fault: {self.found[0]}")
-        warnings.warn(line, stacklevel=2)
-        return list(self.found)
-
-    def _listed(self, folder: str) -> Path | None:
-        """Write the list of all faults (JSON lines) to the cache; None if the cache cannot be written."""
-        rows = "".join(json.dumps(asdict(fault)) + "\n" for fault in self.found).encode()
-        source = hashlib.sha256(f"{self.name}\0{self._source}".encode(errors="surrogatepass")).hexdigest()[:12]
-        path = cache_directory() / folder / f"{self.name}-{source}.jsonl"
-        return path if keep(path, lambda file: file.write(rows)) else None
+    def settle(self, *, kept: int) -> list[Fault]:
+        """Raise FaultyData, or with on_fault="skip" warn and return the faults; `kept` is how many items are left."""
+        if self.found and (self.on_fault == "error" or kept == 0):
+            raise FaultyData(self.found, name=self.name)
+        if self.found:
+            skipped = f"{self.name}: skipped {_counted(self.found)}, {kept} are left; first fault: {self.found[0]}"
+            warnings.warn(skipped, stacklevel=2)
+        return self.found
 
 
 def _counted(faults: Sequence[Fault]) -> str:

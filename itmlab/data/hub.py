@@ -196,19 +196,13 @@ def _check_column(table: "Dataset", column: str) -> None:
 
 def _column(table: "Dataset", names: Sequence[str], where: str) -> list[Any]:
     """Return the cells of the first column of these names; None for each row if there is none."""
-    import datasets
-
     column = next((name for name in names if name in table.column_names), None)
     if column is None:
         return [None] * len(table)
     try:
-        values = list(table[column])
+        return list(table[column])
     except Exception as error:  # Arrow does not check texts before they are read
         raise ItmlabError(f"the column {column!r} cannot be read ({one_line(error, 120)})", where=where) from None
-    feature = table.features[column]
-    if isinstance(feature, datasets.ClassLabel):
-        return [None if value is None else feature.int2str(value) for value in values]
-    return values
 
 
 def _texts(value: Any) -> list[Any]:

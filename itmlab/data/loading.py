@@ -49,7 +49,7 @@ def load(
         name: one of `names()`, or your own CaptionSet, or a function that returns one.
         root: the folder of the files; "photos" without one are the photographs that ship with the package.
         split: take this split only.
-        on_fault: "error", or "skip" to leave faulty rows out, with a warning and a list of them in the cache.
+        on_fault: "error", or "skip" to leave faulty rows out, with a warning; the set's `skipped` lists them.
         train_share: keep this share of the training split, drawn by `share_seed` (`CaptionSet.reduced`).
         share_seed: see `train_share`.
         options: of the reader, of `itmlab.scenes.load` or of your function; files also take `proportions` and `seed`.
@@ -59,13 +59,13 @@ def load(
 
     >>> load("flickr30k", split="test")
     Traceback (most recent call last):
-    itmlab.errors.ItmlabError: flickr30k: no root was given — give root=, the folder of the files, or ...
+    itmlab.errors.ItmlabError: flickr30k: no root was given — give root=, the folder of the files
     """
     from ..session import usual_defaults
 
     with usual_defaults():
         if isinstance(name, str) and name in READERS:
-            data = _read(name, root, Faults(name, on_fault=on_fault, source=str(root)), options)
+            data = _read(name, root, Faults(name, on_fault=on_fault), options)
         else:
             data = _made(name, root, options)
         if train_share != 1:
@@ -74,20 +74,19 @@ def load(
 
 
 def _read(name: str, root: str | Path | None, faults: Faults, options: dict[str, Any]) -> "CaptionSet":
-    """Read a data set from its files, or from the `datasets` library with the option `dataset`."""
+    """Read a data set from its files, or from the `datasets` library."""
     from . import hub, photos, readers
 
-    from_hub = name == "hub" or options.get("dataset") is not None
-    reader = hub.read_hub if from_hub else getattr(photos if name == "photos" else readers, READERS[name])
+    room = {"hub": hub, "photos": photos}.get(name, readers)
+    reader = getattr(room, READERS[name])
     if name == "photos" and root is None:
         root = photos.SHIPPED
-    _check_options(name, reader, options, *SHARED_OPTIONS, "dataset")
-    if not from_hub and (root is None or not Path(root).exists()):
+    _check_options(name, reader, options, *SHARED_OPTIONS)
+    if name != "hub" and (root is None or not Path(root).exists()):
         message = "no root was given" if root is None else f"there is no {str(root)!r}"
-        remedy = "give root=, the folder of the files, or a data set with dataset="
-        raise ItmlabError(message, where=name, remedy=remedy)
+        raise ItmlabError(message, where=name, remedy="give root=, the folder of the files")
     shared = {option: options.pop(option) for option in SHARED_OPTIONS if option in options}
-    files = reader(root if from_hub else Path(root), faults, **options)
+    files = reader(root if name == "hub" else Path(root), faults, **options)
     return readers.assemble(files, faults, **shared)
 
 

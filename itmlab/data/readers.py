@@ -19,12 +19,12 @@ from unicodedata import normalize
 from PIL import Image
 
 from ..errors import ItmlabError
-from ..storage import inside, read_json
+from ..storage import inside, ordinary, read_json
 from .captionset import CaptionSet, proportional_splits
 from .faults import Faults, one_line
 from .identity import content_groups, file_version
 from .pictures import NoPictures, Pictures, check_image, faults_of
-from .regions import ArrayRow, Regions, read_npy, read_npz
+from .regions import ArrayRow, Regions, read_npy
 from .tables import SUFFIXES, read_rows, read_text, wrong_caption
 
 SPLIT_NAMES = {"train": "train", "training": "train", "val": "val", "validation": "val", "valid": "val", "dev": "val"}
@@ -402,23 +402,24 @@ def _karpathy_entries(path: Path, rows: list[Any], folder: Path, faults: Faults)
     entries = []
     for number, row in enumerate(rows):
         place = f"images[{number}]"
-        if not isinstance(row, dict) or not isinstance(row.get("filename"), str):
-            faults.add(path, place, "malformed row: no file name")
-            continue
-        name, sentences = row["filename"], row.get("sentences")
-        if not isinstance(sentences, list):
-            faults.add(path, place, f"captions missing: no list 'sentences' for {name!r}")
-            continue
-        split = "train" if row.get("split") == "restval" else _text(row.get("split"))
-        entry = Entry(str(path), place, str(row.get("cocoid", name)), split=split, has_own_id=True)
-        for index, sentence in enumerate(sentences):
-            sentence = sentence if isinstance(sentence, dict) else {}
-            where = sentence.get("place", f"{place}.sentences[{index}]")
-            entry.captions.append(Caption(sentence.get("raw"), _text(sentence.get("sentid")), where))
-        with faults.noting(path, place):  # "filepath" is the folder of COCO's pictures (val2014)
-            entry.source = locate(folder, f"{row['filepath']}/{name}" if row.get("filepath") else name)
-        entries.append(entry)
+        with faults.noting(path, place):
+            entries.append(_karpathy_entry(path, place, row, folder))
     return entries
+
+
+def _karpathy_entry(path: Path, place: str, row: Any, folder: Path) -> Entry:
+    name, sentences = (row.get("filename"), row.get("sentences")) if isinstance(row, dict) else (None, None)
+    if not isinstance(name, str) or not isinstance(sentences, list):
+        raise ItmlabError("malformed row: no file name, or no list of sentences")
+    split = "train" if row.get("split") == "restval" else _text(row.get("split"))
+    # "filepath" is the folder of COCO's pictures (val2014)
+    source = locate(folder, f"{row['filepath']}/{name}" if row.get("filepath") else name)
+    entry = Entry(str(path), place, str(row.get("cocoid", name)), source, split=split, has_own_id=True)
+    for index, sentence in enumerate(sentences):
+        sentence = sentence if isinstance(sentence, dict) else {}
+        where = sentence.get("place", f"{place}.sentences[{index}]")
+        entry.captions.append(Caption(sentence.get("raw"), _text(sentence.get("sentid")), where))
+    return entry
 
 
 # Region features, see `regions`.
@@ -455,7 +456,7 @@ def read_regions(
         if whole:
             Regions([source])[0]
         elif not arrays:
-            read_npz(source, only="norm_bb")
+            ordinary(source)
 
     why, remedy = "this set has region features and no pictures", "use its regions"
     return Files(entries, lambda sources: NoPictures(len(sources), why=why, remedy=remedy), check, Regions)

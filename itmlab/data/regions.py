@@ -147,8 +147,8 @@ def read_npy(path: Path) -> np.ndarray:
     return array
 
 
-def read_npz(path: Path, *, only: str | None = None) -> dict[str, np.ndarray]:
-    """Return those of `ARRAYS` that one image's .npz holds (or the one named `only`), all checked.
+def read_npz(path: Path) -> dict[str, np.ndarray]:
+    """Return those of `ARRAYS` that one image's .npz holds, all checked.
 
     Raises:
         ItmlabError: a damaged file, pickles, missing arrays, wrong shapes or values, or more than `LARGEST` bytes.
@@ -163,7 +163,7 @@ def read_npz(path: Path, *, only: str | None = None) -> dict[str, np.ndarray]:
         if sum(size for _, size in sizes) > LARGEST:
             raise ItmlabError(f"its arrays have more than {LARGEST} bytes", where=str(path))
         with np.load(path, allow_pickle=False) as archive:
-            arrays = {name: np.asarray(archive[name]) for name, _ in sizes if only in (None, name)}
+            arrays = {name: np.asarray(archive[name]) for name, _ in sizes}
     except ItmlabError:
         raise
     except Exception as error:  # numpy and zipfile raise many types for damaged files
@@ -171,11 +171,9 @@ def read_npz(path: Path, *, only: str | None = None) -> dict[str, np.ndarray]:
     counts = {array.shape[:1] for array in arrays.values()}
     for name, array in arrays.items():
         dimensions, kinds = ARRAYS[name]
-        if len(counts) > 1 or array.ndim not in dimensions or 0 in array.shape[1:]:
+        if len(counts) > 1 or array.ndim not in dimensions or 0 in array.shape:
             shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
             raise ItmlabError(f"arrays that do not belong together: {shapes}", where=str(path))
-        if not len(array):
-            raise ItmlabError("no region in it", where=str(path))
         if array.dtype.kind not in kinds or (kinds == "f" and not np.isfinite(array).all()):
             wanted = "finite numbers" if kinds == "f" else "names, one per region"
             raise ItmlabError(f"{name!r} is not an array of {wanted}", where=str(path))

@@ -6,7 +6,7 @@ _NAMES = {  # file -> what it is known for, imported when first asked for
     "cider": "Cider cider_matrix",
     "eccv": "eccv_caption",
     "perplexity": "CausalModel Fluency causal_model fluency",
-    "ranking": "chance_rsum positives_by recall retrieval retrieval_in_blocks",
+    "ranking": "chance_rsum positives_by recall retrieval",
     "semantic": ("SemanticRanking image_relevance ncs ncs_of_each semantic_recall_of_each semantic_retrieval"),
     "spice": "Spice spice_matrix",
     "statistics": (

@@ -1,7 +1,7 @@
 """Recall, NCS and the measures of truth for each image, which `compare` resamples.
 
 A measure's value of each query comes from the function that the tables of `retrieval`, `semantic_retrieval` and
-`truth_retrieval` average: `ranks`, `SemanticRanking`, `true_at_r`, `first_of_each`, `expected_recalls`.
+`truth_retrieval` average: `ranks`, `SemanticRanking`, `true_at_r`, `first_of_each`.
 """
 
 import torch
@@ -9,9 +9,9 @@ from jaxtyping import Bool, Float, Float64, Int8, Int64
 from torch import Tensor
 
 from ..data.captionset import CaptionSet
-from .ranking import expected_recalls, marked_pairs, ranks
+from .ranking import marked_pairs, ranks
 from .semantic import SemanticRanking
-from .truth import PLACES, first_of_each, oracle_scores, true_at_r
+from .truth import PLACES, first_of_each, true_at_r
 
 CUTOFFS = (1, 5, 10)  # of the recalls that the field reports, and of their sum
 DIRECTIONS = ("i2t", "t2i")
@@ -75,9 +75,8 @@ def _measures_per_query(
     rank = rank[owner.argsort()]
     values = {f"R@{k}": (rank < k).double() for k in CUTOFFS}
     if gains is not None:
-        for kind, keep in (("N", True), ("N(N)", False)):
-            options = {"positives": positives, "keep_ground_truth": keep}
-            ranking = SemanticRanking.of(scores, gains, retrieved=max(CUTOFFS), ideal=max(CUTOFFS), **options)
+        for kind, without in (("N", None), ("N(N)", positives)):
+            ranking = SemanticRanking.of(scores, gains, retrieved=max(CUTOFFS), ideal=max(CUTOFFS), without=without)
             values |= {f"{kind}@{k}": ranking.scores(k) / 100 for k in CUTOFFS}
     if truth is not None:
         at_r = true_at_r(scores, truth)
@@ -85,23 +84,6 @@ def _measures_per_query(
         values |= {"mAP@R": at_r["map_at_r"], "R-Precision": at_r["rprecision"]}
         values["unannotated@1"] = (first == PLACES.index("unannotated")).double()
     return values
-
-
-def oracle_recalls_by_image(
-    truth: Int8[Tensor, "image caption"], data: CaptionSet
-) -> dict[str, Float64[Tensor, "recall image"]]:
-    """`RECALLS` as each of `metrics.truth.ORACLES` is expected to reach them, summed over an image's queries."""
-    recalls: dict[str, list[Tensor]] = {}
-    sides = (
-        (truth, data.positives, torch.arange(len(data))),
-        (truth.T, data.positives.T, data.image_of_caption),
-    )
-    for labels, positives, owner in sides:
-        for kind, scores in oracle_scores(labels).items():
-            expected = expected_recalls(scores, positives, CUTOFFS)
-            rows = [_summed_by_image(expected[k], owner, len(data))[0] for k in CUTOFFS]
-            recalls.setdefault(kind, []).extend(rows)
-    return {kind: torch.stack(rows) for kind, rows in recalls.items()}
 
 
 def _summed_by_image(

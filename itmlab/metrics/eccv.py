@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..errors import ItmlabError, MissingPart
-from .ranking import ranks, summary
+from .ranking import recalls_at
 from .truth import at_r_of_each
 
 
@@ -55,7 +55,7 @@ def eccv_caption(
             candidate = torch.tensor([place for places in items for place in places])
             rows = scores[[query_of[query] for query in queries]] if len(queries) < len(query_of) else scores
             cutoffs = (1,) if name == "eccv" else tuple(ks)
-            recalls = summary(*ranks(rows, anchor, candidate, best_only=True), len(rows), cutoffs)[0]
+            recalls = recalls_at(rows, (anchor, candidate), cutoffs)
             measures = {f"{name}_r{k}": percent for k, percent in recalls.items()}
             if name == "eccv":
                 # two of its captions are not among the 25,000: they count in R, as in the package, and are never found

@@ -15,7 +15,6 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 from torch.nn.utils.rnn import pad_sequence
-from tqdm.auto import tqdm
 
 from ..errors import ItmlabError
 from ..storage import fetched, weights_directory
@@ -68,9 +67,7 @@ class Fluency:
 
 
 @torch.no_grad()
-def fluency(
-    sentences: Sequence[str], model: str | CausalModel, *, tokens: int = TOKENS, progress: bool = False
-) -> Fluency:
+def fluency(sentences: Sequence[str], model: str | CausalModel) -> Fluency:
     """Return the likelihood of each sentence under a causal language model.
 
     A beginning of sentence stands before each, so its first word counts too; its end does not. What shares a batch
@@ -79,8 +76,6 @@ def fluency(
     Args:
         sentences: the sentences.
         model: a name or folder, as for `causal_model`, or a `CausalModel`.
-        tokens: padded tokens per batch, at most.
-        progress: show a progress bar.
 
     Returns:
         In double precision, on the processor.
@@ -102,18 +97,16 @@ def fluency(
         if model.longest is not None and length > model.longest:
             raise ItmlabError(f"sentence {number} has {length} tokens, the model reads {model.longest}")
     losses = torch.zeros(len(encoded), dtype=torch.float64)
-    with tqdm(total=len(encoded), desc="fluency", unit="sentence", disable=not progress) as bar:
-        for rows in _batches(lengths, tokens):
-            losses[rows] = _losses(model, [encoded[row] for row in rows])
-            bar.update(len(rows))
+    for rows in _batches(lengths):
+        losses[rows] = _losses(model, [encoded[row] for row in rows])
     return Fluency(losses, torch.tensor(lengths, dtype=torch.int64) - 1)
 
 
-def _batches(lengths: Sequence[int], tokens: int) -> list[list[int]]:
+def _batches(lengths: Sequence[int]) -> list[list[int]]:
     """Return rows by length, as many at a time as fit; sentences without tokens are left out."""
     batches: list[list[int]] = []
     for row in sorted((row for row, length in enumerate(lengths) if length > 1), key=lambda row: lengths[row]):
-        if batches and (len(batches[-1]) + 1) * lengths[row] <= tokens:
+        if batches and (len(batches[-1]) + 1) * lengths[row] <= TOKENS:
             batches[-1].append(row)
         else:
             batches.append([row])

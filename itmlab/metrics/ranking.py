@@ -1,13 +1,12 @@
 """Recall, the table that the field reports: R@k and R^V@k (Biten et al. 2022, Eq. 1 and 2), both directions, their sum.
 
-Positives are found by counting what scores at least as much, not by sorting, and a transposed view is read in its order
-in memory: no copy of the matrix is made. Ties are counted against the model (METHODS 2.3). `retrieval_in_blocks` ranks
-without the whole matrix.
+Positives are found by counting what scores at least as much, not by sorting: no copy of the matrix is made. Ties are
+counted against the model (METHODS 2.3).
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Literal
@@ -43,32 +42,21 @@ def recall(similarity: Scores, positives: Mask, k: int, *, sense: Sense = "any")
     >>> recall(scores, positives, 2), recall(scores, positives, 2, sense="share")
     (100.0, 50.0)
     """
-    check_sense(sense)
     similarity = torch.as_tensor(similarity)
     pairs = positive_pairs(similarity, positives)
-    check_k(k, similarity.shape[1])
-    return summary(*ranks(similarity, *pairs, best_only=sense == "any"), len(similarity), (k,))[0][k]
+    return recalls_at(similarity, pairs, (k,), sense)[k]
 
 
-def summary(
-    owner: Numbers, rank: Numbers, anchors: int, ks: Sequence[int]
-) -> tuple[dict[int, float], dict[str, float]]:
-    """Return recall in percent for each k, and the "median" and "mean" rank (from 1 on) of each query's best positive.
-
-    The median of an even number of queries is rounded down, as in the code of VSE++ and its successors.
-
-    Args:
-        owner: of each positive, or of the best one of each anchor, as `ranks` returns them.
-        rank: of the same positives.
-        anchors: how many there are.
-        ks: the cut-offs.
-    """
-    sought = torch.bincount(owner, minlength=anchors)
-    hits = {k: torch.bincount(owner[rank < k], minlength=anchors) for k in ks}
-    best = rank.new_full((anchors,), torch.iinfo(rank.dtype).max).scatter_reduce(0, owner, rank, "amin").sort().values
-    median = (best[(anchors - 1) // 2] + best[anchors // 2]) // 2 + 1
-    typical = {"median": float(median), "mean": best.double().mean().item() + 1}
-    return {k: 100 * (hits[k].double() / sought).mean().item() for k in ks}, typical
+def recalls_at(similarity: Scores, pairs: Pairs, ks: Sequence[int], sense: Sense = "any") -> dict[int, float]:
+    """Return `recall` for each k, of positives as indices."""
+    if sense not in ("any", "share"):
+        raise ItmlabError(f"recall has no sense {sense!r}", remedy='choose "any" or "share"')
+    for k in ks:
+        check_k(k, similarity.shape[1])
+    owner, rank = ranks(similarity, *pairs, best_only=sense == "any")
+    sought = torch.bincount(owner, minlength=len(similarity))
+    hits = {k: torch.bincount(owner[rank < k], minlength=len(similarity)) for k in ks}
+    return {k: 100 * (hits[k].double() / sought).mean().item() for k in ks}
 
 
 def ranks(similarity: Scores, anchor: Numbers, candidate: Numbers, *, best_only: bool) -> Pairs:
@@ -86,6 +74,7 @@ def ranks(similarity: Scores, anchor: Numbers, candidate: Numbers, *, best_only:
     Raises:
         ItmlabError: a score is NaN.
     """
+    check_not_nan(similarity)
     scores = similarity[anchor, candidate]
     order = scores.sort(descending=True, stable=True).indices
     order = order[anchor[order].sort(stable=True).indices]  # by anchor, and within one from its best positive on
@@ -97,7 +86,7 @@ def ranks(similarity: Scores, anchor: Numbers, candidate: Numbers, *, best_only:
         chosen = place == turn
         thresholds = scores.new_zeros(len(similarity))
         thresholds[anchor[chosen]] = scores[chosen]
-        at_least = _count_at_least(similarity, thresholds, check=turn == 0)
+        at_least = _count_at_least(similarity, thresholds)
         # the positives among them keep their places, whatever their ties
         equals = torch.bincount(anchor[scores >= thresholds[anchor]], minlength=len(similarity))
         owners.append(anchor[chosen])
@@ -139,42 +128,26 @@ def expected_recalls(similarity: Scores, positives: Mask, ks: Sequence[int]) -> 
 BLOCK = 1 << 20  # scores compared at once: a few megabytes, which stay in the processor's cache
 
 
-def _count_at_least(similarity: Scores, thresholds: Float[Tensor, "anchor"], *, check: bool) -> Int64[Tensor, "anchor"]:
-    """Return how many candidates score at least each anchor's threshold, reading the matrix as it lies in memory."""
-    counts = torch.zeros(len(similarity), dtype=torch.int64, device=similarity.device)
-    axis = int(similarity.stride(0) < similarity.stride(1))  # that of blocks: rows, or columns of a transposed view
-    size, counter = max(1, BLOCK // similarity.shape[1 - axis]), torch.int64
-    if axis:  # so few candidates can be counted in a byte, which is twice as fast
-        size, counter = min(size, 255), torch.uint8
-    for number, block in enumerate(similarity.split(size, dim=axis)):
-        start = number * size
-        if check and (pair := first_nan(block)) is not None:
-            row, column = (pair[0], pair[1] + start) if axis else (pair[0] + start, pair[1])
-            raise ItmlabError(f"similarity is NaN between query {row} and candidate {column}")
-        rows = slice(None) if axis else slice(start, start + size)
-        counts[rows] += (block >= thresholds[rows, None]).view(torch.uint8).sum(dim=1, dtype=counter)
-    return counts
+def _count_at_least(similarity: Scores, thresholds: Float[Tensor, "anchor"]) -> Int64[Tensor, "anchor"]:
+    """Return how many candidates score at least each anchor's threshold."""
+    size = max(1, BLOCK // similarity.shape[1])
+    parts = zip(similarity.split(size), thresholds[:, None].split(size), strict=True)
+    return torch.cat([(block >= threshold).sum(dim=1) for block, threshold in parts])
 
 
-def first_nan(matrix: Scores) -> list[int] | None:
-    """Return the row and column of the first NaN, or None."""
+def check_not_nan(matrix: Scores, name: str = "similarity") -> None:
+    """Raise an ItmlabError that names the first NaN."""
     # a sum is the cheapest pass that a NaN cannot hide from; infinities of both signs make one too
-    if not bool(matrix.sum().isnan()) or not bool(matrix.isnan().any()):
-        return None
-    return matrix.isnan().nonzero()[0].tolist()
+    if bool(matrix.sum().isnan()) and bool(matrix.isnan().any()):
+        row, column = matrix.isnan().nonzero()[0].tolist()
+        raise ItmlabError(f"{name} is NaN between query {row} and candidate {column}")
 
 
-def check_sense(sense: str) -> None:
-    """Raise an ItmlabError unless `sense` is one of recall's."""
-    if sense not in ("any", "share"):
-        raise ItmlabError(f"recall has no sense {sense!r}", remedy='choose "any" or "share"')
-
-
-def check_matrices(similarity: Scores, other: Tensor, name: str, axes: str = "(anchor, candidate)") -> None:
+def check_matrices(similarity: Scores, other: Tensor, name: str) -> None:
     """Raise an ItmlabError unless both are matrices of one shape."""
     if similarity.ndim != 2 or other.shape != similarity.shape:
         shapes = f"{tuple(similarity.shape)} and {tuple(other.shape)}"
-        raise ItmlabError(f"similarity and {name} must both be {axes}; got {shapes}")
+        raise ItmlabError(f"similarity and {name} must be matrices of one shape; got {shapes}")
 
 
 def positive_pairs(similarity: Scores, positives: Mask | Pairs) -> Pairs:
@@ -189,8 +162,6 @@ def positive_pairs(similarity: Scores, positives: Mask | Pairs) -> Pairs:
 def marked_pairs(similarity: Scores, positives: Mask) -> Pairs:
     """Return the (anchor, candidate) indices of a mask; an ItmlabError when the shapes differ."""
     check_matrices(similarity, positives, "positives")
-    if positives.stride(0) < positives.stride(1):  # `nonzero` would copy a transposed view
-        return positives.T.nonzero(as_tuple=True)[::-1]
     return positives.nonzero(as_tuple=True)
 
 
@@ -210,7 +181,7 @@ def check_k(k: int, candidates: int, *, name: str = "k", where: str | None = Non
         raise ItmlabError(message, where=where, remedy=remedy or choice)
 
 
-# Both directions, over one pool of images and captions, several folds, or block by block.
+# Both directions.
 
 
 def chance_rsum(positives: Mask, ks: Sequence[int]) -> float:
@@ -243,92 +214,58 @@ def retrieval(
     positives: Bool[Tensor, "image caption"] | Pairs | None = None,
     *,
     ks: Sequence[int] = (1, 5, 10),
-    folds: int = 1,
     sense: Sense = "any",
 ) -> dict[str, Any]:
-    """Return recall of a score matrix in both directions: {"i2t": {k: percent}, "t2i": ..., "rsum": their sum, "rank"}.
-
-    "rank" holds the median and the mean rank, from 1 on, of the best positive of each query, in both directions.
+    """Return recall of a score matrix in both directions: {"i2t": {k: percent}, "t2i": ..., "rsum": their sum}.
 
     Args:
         similarity: scores of the model.
         positives: the pairs that belong together, as a mask or as indices (image, caption); by default every image has
             the same number of captions, in order.
         ks: the cut-offs.
-        folds: consecutive blocks of images of equal size, each ranked among its own captions, and averaged (COCO's 1K
-            is 5 folds of 1,000).
         sense: as for `recall`.
 
     Raises:
-        ItmlabError: as `recall`, and images that do not divide.
+        ItmlabError: as `recall`.
 
     >>> table = retrieval(torch.eye(3).repeat_interleave(2, dim=1), ks=(1, 2))
-    >>> table["i2t"], table["rsum"], table["rank"]["t2i"]
-    ({1: 100.0, 2: 100.0}, 400.0, {'median': 1.0, 'mean': 1.0})
+    >>> table["i2t"], table["rsum"]
+    ({1: 100.0, 2: 100.0}, 400.0)
     """
-    check_sense(sense)
     similarity = torch.as_tensor(similarity)
-    tables = []
-    for pool in pools(similarity, positives, folds):
-        part = similarity if folds == 1 else pool.of(similarity)  # a whole matrix is never copied
-        score, whole = (lambda *ranges, part=part: part[ranges]), part.numel()
-        tables.append(retrieval_in_blocks(score, (pool.row, pool.column), part.shape, ks=ks, sense=sense, block=whole))
-    return mean_of(tables)
+    image, caption = both_ways(similarity, positives)
+    i2t = recalls_at(similarity, (image, caption), ks, sense)
+    t2i = recalls_at(similarity.T, (caption, image), ks, sense)
+    return {"i2t": i2t, "t2i": t2i, "rsum": sum(i2t.values()) + sum(t2i.values())}
 
 
-def retrieval_in_blocks(
-    score: Callable[[slice, slice], Float[Tensor, "image caption"]],
-    positives: Pairs,
-    shape: tuple[int, int],
-    *,
-    ks: Sequence[int] = (1, 5, 10),
-    sense: Sense = "any",
-    block: int = 1 << 25,
-) -> dict[str, Any]:
-    """Return what `retrieval` does without the score matrix in memory. Every pair is scored twice.
+def both_ways(similarity: Float[Tensor, "image caption"], positives: Mask | Pairs | None) -> Pairs:
+    """Return the positives of `retrieval` as indices; each image and each caption must have one."""
+    if similarity.ndim != 2:
+        raise ItmlabError(f"similarity must be (image, caption), not {tuple(similarity.shape)}")
+    images, captions = similarity.shape
+    if positives is None:
+        if images == 0 or captions == 0 or captions % images:
+            message = f"{captions} captions are not the same number for each of {images} images"
+            raise ItmlabError(message, remedy="pass positives=")
+        caption = torch.arange(captions, device=similarity.device)
+        return caption // (captions // images), caption
+    image, caption = positive_pairs(similarity, positives)
+    require_positives(caption, captions, "caption")
+    return image, caption
 
-    Args:
-        score: returns the scores of a range of images with a range of captions.
-        positives: the pairs that belong together, as indices (image, caption).
-        shape: the number of images and of captions.
-        ks: the cut-offs.
-        sense: as for `recall`.
-        block: how many scores are held at a time, at most (but a row at least).
 
-    Raises:
-        ItmlabError: as `retrieval`.
-
-    >>> images, captions = torch.eye(4), torch.eye(4)
-    >>> score = lambda rows, columns: images[rows] @ captions[columns].T
-    >>> retrieval_in_blocks(score, (torch.arange(4), torch.arange(4)), (4, 4), ks=(1,), block=6)["rsum"]
-    200.0
-    """
-    for k in ks:
-        check_k(k, min(shape))
-    image, caption = positives
-    sides = {
-        "i2t": (image, caption, shape, lambda rows: score(rows, slice(None))),
-        "t2i": (caption, image, shape[::-1], lambda rows: score(slice(None), rows).T),
-    }
-    table, typical = {}, {}
-    for side, (anchor, candidate, (anchors, candidates), rows_of) in sides.items():
-        require_positives(anchor, anchors, "query")
-        order = anchor.argsort(stable=True)
-        anchor, candidate = anchor[order], candidate[order]
-        size, parts = max(1, block // candidates), []
-        for start in range(0, anchors, size):
-            inside = slice(*torch.searchsorted(anchor, anchor.new_tensor([start, start + size])).tolist())
-            scores = rows_of(slice(start, start + size))
-            owner, rank = ranks(scores, anchor[inside] - start, candidate[inside], best_only=sense == "any")
-            parts.append((owner + start, rank))
-        owner, rank = map(torch.cat, zip(*parts, strict=True))
-        table[side], typical[side] = summary(owner, rank, anchors, ks)
-    rsum = sum(table["i2t"].values()) + sum(table["t2i"].values())
-    return {**table, "rsum": rsum, "rank": typical}
+def positive_mask(similarity: Float[Tensor, "image caption"], positives: Mask | Pairs | None) -> Mask:
+    """Return the positives of `retrieval` as a mask."""
+    mask = torch.zeros(similarity.shape, dtype=torch.bool)
+    mask[both_ways(similarity, positives)] = True
+    return mask
 
 
 def mean_of(tables: Sequence[Any]) -> Any:
-    """Return the mean of each entry of equally nested tables."""
+    """Return the mean of each entry of equally nested tables; a single table as it is."""
+    if len(tables) == 1:
+        return tables[0]
     if isinstance(tables[0], dict):
         return {name: mean_of([table[name] for table in tables]) for name in tables[0]}
     return fmean(tables)
@@ -348,7 +285,7 @@ def positives_by(protocol: str, data: CaptionSet, folds: int = 1) -> Pairs:
     Args:
         protocol: "field" or "corrected".
         data: the images and captions.
-        folds: as for `retrieval`.
+        folds: as for `blocks`.
 
     Raises:
         ItmlabError: another protocol.
@@ -376,48 +313,16 @@ class Pool:
 
     images: slice
     captions: Int64[Tensor, "caption"]
-    row: Numbers
-    column: Numbers
+    pairs: Pairs
 
     def of(self, matrix: Float[Tensor, "image caption"]) -> Float[Tensor, "image caption"]:
-        """Return a copy of the block of an (image, caption) matrix."""
-        return matrix[self.images].index_select(1, self.captions)
-
-    @property
-    def positives(self) -> Bool[Tensor, "image caption"]:
-        """The truth mask of the block."""
-        mask = torch.zeros(self.images.stop - self.images.start, len(self.captions), dtype=torch.bool)
-        mask[self.row, self.column] = True
-        return mask
-
-
-def pools(
-    similarity: Float[Tensor, "image caption"], positives: Bool[Tensor, "image caption"] | Pairs | None, folds: int
-) -> list[Pool]:
-    """Return consecutive blocks of equally many images, each with its own captions.
-
-    Args:
-        similarity: of all images and captions; only its shape is read.
-        positives: as for `retrieval`.
-        folds: the number of blocks.
-    """
-    if similarity.ndim != 2:
-        raise ItmlabError(f"similarity must be (image, caption), not {tuple(similarity.shape)}")
-    images, captions = similarity.shape
-    if positives is None:
-        if images == 0 or captions == 0 or captions % images:
-            message = f"{captions} captions are not the same number for each of {images} images"
-            raise ItmlabError(message, remedy="pass positives=")
-        caption = torch.arange(captions, device=similarity.device)
-        image = caption // (captions // images)
-    else:
-        image, caption = positive_pairs(similarity, positives)
-        require_positives(caption, captions, "caption")
-    return blocks(image, caption, images, folds)
+        """Return the block of an (image, caption) matrix; the matrix itself if it is the only block."""
+        rows = matrix[self.images]
+        return rows if len(self.captions) == rows.shape[1] else rows.index_select(1, self.captions)
 
 
 def blocks(image: Numbers, caption: Numbers, images: int, folds: int) -> list[Pool]:
-    """Return the `pools` of so many images, from the pairs alone.
+    """Return consecutive blocks of equally many images, each with its own captions (COCO's 1K: 5 folds of 1,000).
 
     Args:
         image: of each positive pair.
@@ -432,5 +337,5 @@ def blocks(image: Numbers, caption: Numbers, images: int, folds: int) -> list[Po
     for first in range(0, images, size):
         inside = (image >= first) & (image < first + size)
         columns, column = caption[inside].unique(return_inverse=True)
-        consecutive.append(Pool(slice(first, first + size), columns, image[inside] - first, column))
+        consecutive.append(Pool(slice(first, first + size), columns, (image[inside] - first, column)))
     return consecutive

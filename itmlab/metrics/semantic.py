@@ -14,7 +14,6 @@ other candidates (`image_relevance`), and where nothing is relevant its NCS is 0
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import fmean
 from typing import Any, Self
 
 import torch
@@ -22,11 +21,11 @@ from jaxtyping import Bool, Float, Float64, Int64
 from torch import Tensor
 
 from ..errors import ItmlabError
-from .ranking import Mask, Pairs, Scores, Sense, check_k, check_matrices, check_sense, first_nan, pools, retrieval
+from .ranking import Mask, Pairs, Scores, check_k, check_matrices, check_not_nan, positive_mask, retrieval
 
 
 def semantic_recall_of_each(
-    similarity: Scores, relevance: Scores, k: int, *, relevant: int, sense: Sense = "share", **truth: Any
+    similarity: Scores, relevance: Scores, k: int, *, relevant: int, without: Mask | None = None
 ) -> Float64[Tensor, "anchor"]:
     """Return SR@k of each query in percent: the share of its most relevant candidates among its k best.
 
@@ -37,8 +36,7 @@ def semantic_recall_of_each(
         relevance: of each candidate to each query, not negative.
         k: how many candidates are retrieved.
         relevant: how many of the most relevant candidates are sought.
-        sense: "share", or "any" for whether one of them is among the k best.
-        **truth: `positives` and `keep_ground_truth`, as for `SemanticRanking.of`.
+        without: pairs that are neither ranked nor relevant, such as the ground truth (the paper's "N").
 
     Raises:
         ItmlabError: NaN, other shapes, too large a k or `relevant`, or negative relevance.
@@ -47,12 +45,13 @@ def semantic_recall_of_each(
     >>> semantic_recall_of_each(scores, relevance, 3, relevant=2).tolist()
     [50.0]
     """
-    check_sense(sense)
-    ranking = SemanticRanking.of(similarity, relevance, retrieved=k, ideal=relevant, **truth)
-    return ranking.recalls(k, relevant, sense=sense)
+    ranking = SemanticRanking.of(similarity, relevance, retrieved=k, ideal=relevant, without=without)
+    return ranking.recalls(k, relevant)
 
 
-def ncs(similarity: Scores, relevance: Scores, k: int, *, restrict: int | None = None, **truth: Any) -> float:
+def ncs(
+    similarity: Scores, relevance: Scores, k: int, *, restrict: int | None = None, without: Mask | None = None
+) -> float:
     """Return NCS@k in percent: the relevance of a query's k best over that of the k most relevant, mean over queries.
 
     This is what the authors' code computes. `restrict=m` is the formula as printed: of the k best only those that are
@@ -64,7 +63,7 @@ def ncs(similarity: Scores, relevance: Scores, k: int, *, restrict: int | None =
         relevance: of each candidate to each query, not negative.
         k: how many candidates are retrieved.
         restrict: m of the printed formula.
-        **truth: `positives` and `keep_ground_truth`, as for `SemanticRanking.of`.
+        without: pairs that are neither ranked nor relevant, such as the ground truth (the paper's "N").
 
     Raises:
         ItmlabError: as `semantic_recall_of_each`, or nothing is relevant to any query.
@@ -73,18 +72,18 @@ def ncs(similarity: Scores, relevance: Scores, k: int, *, restrict: int | None =
     >>> ncs(scores, relevance, 3), ncs(scores, relevance, 3, restrict=2)
     (50.0, 40.0)
     """
-    values = ncs_of_each(similarity, relevance, k, restrict=restrict, **truth)
-    if without := int(values.isnan().sum()):
-        message = f"NCS@{k}: nothing is relevant to {without} of {len(values)} queries, which are left out"
+    values = ncs_of_each(similarity, relevance, k, restrict=restrict, without=without)
+    if unanswered := int(values.isnan().sum()):
+        message = f"NCS@{k}: nothing is relevant to {unanswered} of {len(values)} queries, which are left out"
         warnings.warn(message, stacklevel=2)
-    return _mean([values], f"NCS@{k}")
+    return _mean(values, f"NCS@{k}")
 
 
 def ncs_of_each(
-    similarity: Scores, relevance: Scores, k: int, *, restrict: int | None = None, **truth: Any
+    similarity: Scores, relevance: Scores, k: int, *, restrict: int | None = None, without: Mask | None = None
 ) -> Float64[Tensor, "anchor"]:
     """Return NCS@k of each query in percent, NaN where nothing is relevant. See `ncs`."""
-    ranking = SemanticRanking.of(similarity, relevance, retrieved=k, ideal=restrict or k, **truth)
+    ranking = SemanticRanking.of(similarity, relevance, retrieved=k, ideal=restrict or k, without=without)
     return ranking.scores(k, restrict=restrict)
 
 
@@ -108,15 +107,11 @@ def image_relevance(
     return positives.to(relevance.dtype) @ relevance
 
 
-def _mean(folds: Sequence[Float64[Tensor, "anchor"]], name: str) -> float:
-    """Return the mean over folds of the mean over the queries that have a value.
-
-    Raises:
-        ItmlabError: a fold in which no query has one.
-    """
-    if any(values.isnan().all() for values in folds):
+def _mean(values: Float64[Tensor, "anchor"], name: str) -> float:
+    """Return the mean over the queries that have a value; an ItmlabError where none has one."""
+    if values.isnan().all():
         raise ItmlabError(f"{name}: nothing is relevant to any query", remedy="look at the relevance matrix")
-    return fmean(values.nanmean().item() for values in folds)
+    return values.nanmean().item()
 
 
 BLOCK = 1 << 22  # scores ranked at once
@@ -141,14 +136,7 @@ class SemanticRanking:
 
     @classmethod
     def of(
-        cls,
-        similarity: Scores,
-        relevance: Scores,
-        *,
-        retrieved: int,
-        ideal: int,
-        positives: Mask | None = None,
-        keep_ground_truth: bool = True,
+        cls, similarity: Scores, relevance: Scores, *, retrieved: int, ideal: int, without: Mask | None = None
     ) -> Self:
         """Rank both matrices to these depths, in blocks of queries.
 
@@ -157,8 +145,7 @@ class SemanticRanking:
             relevance: of each candidate to each query, not negative.
             retrieved: how many of the model's first candidates are kept.
             ideal: how many of the most relevant candidates are kept.
-            positives: the annotated pairs, needed without ground truth.
-            keep_ground_truth: False (the paper's "N") neither ranks the positives nor calls them relevant.
+            without: pairs that are neither ranked nor relevant, such as the ground truth (the paper's "N").
 
         Raises:
             ItmlabError: shapes that differ, NaN, relevance that is negative or infinite, a depth above the candidates.
@@ -168,34 +155,31 @@ class SemanticRanking:
         if not similarity.numel():
             raise ItmlabError("there is nothing to rank: the similarity matrix is empty")
         similarity, relevance = (m if m.is_floating_point() else m.double() for m in (similarity, relevance))
-        removed = None
-        if not keep_ground_truth:
-            if positives is None:
-                raise ItmlabError("ground truth can only be left out when it is known", remedy="pass positives=")
-            removed = torch.as_tensor(positives).bool()
-            check_matrices(similarity, removed, "positives")
-        candidates = similarity.shape[1] - (0 if removed is None else int(removed.sum(dim=1).max()))
+        removed = torch.zeros_like(similarity, dtype=torch.bool) if without is None else torch.as_tensor(without).bool()
+        check_matrices(similarity, removed, "without")
+        check_not_nan(similarity, "similarity")
+        check_not_nan(relevance, "relevance")
+        if relevance.min() < 0 or relevance.max() == torch.inf:
+            raise ItmlabError("relevance must be finite and not negative")
+        candidates = similarity.shape[1] - int(removed.sum(dim=1).max())
         check_k(retrieved, candidates)
         check_k(ideal, candidates, name="k" if ideal == retrieved else "relevant")
         first, best = [], []
         size = max(1, BLOCK // similarity.shape[1])
         for start in range(0, len(similarity), size):
-            block = slice(start, start + size)
-            scores, gains = similarity[block].contiguous(), relevance[block].contiguous()
-            _check_finite(scores, gains, start)
-            left_out = torch.zeros_like(scores, dtype=torch.bool) if removed is None else removed[block]
-            scores, gains = scores.masked_fill(left_out, -torch.inf), gains.masked_fill(left_out, 0)
+            left_out = removed[start : start + size]
+            scores = similarity[start : start + size].masked_fill(left_out, -torch.inf)
+            gains = relevance[start : start + size].masked_fill(left_out, 0)
             first.append(gains.gather(1, _first(scores, gains, retrieved, left_out)))
             best.append(gains.topk(ideal, dim=1).values)
         return cls(torch.cat(first), torch.cat(best))
 
-    def recalls(self, k: int, relevant: int, *, sense: Sense = "share") -> Float64[Tensor, "anchor"]:
+    def recalls(self, k: int, relevant: int) -> Float64[Tensor, "anchor"]:
         """Return SR@k (Eq. 4) of each query in percent: the share of its most relevant among its first k."""
         above, ties, _ = self._among(k, relevant)
         sought = (self.ideal[:, :relevant] > 0).sum(dim=1)
         hits = (above.sum(dim=1) + ties).double()
-        share = (hits > 0).double() if sense == "any" else hits / sought
-        return torch.where(sought > 0, 100 * share, torch.nan)
+        return torch.where(sought > 0, 100 * hits / sought, torch.nan)
 
     def scores(self, k: int, *, restrict: int | None = None) -> Float64[Tensor, "anchor"]:
         """Return NCS@k (Eq. 5) of each query in percent; see `itmlab.metrics.ncs`."""
@@ -226,19 +210,7 @@ def _first(similarity: Scores, relevance: Scores, k: int, removed: Mask) -> Int6
     return order
 
 
-def _check_finite(similarity: Scores, relevance: Scores, start: int) -> None:
-    """Raise an ItmlabError that names the pair of a NaN, or of relevance that is negative or infinite."""
-    for name, matrix in (("similarity", similarity), ("relevance", relevance)):
-        if (pair := first_nan(matrix)) is not None:
-            raise ItmlabError(f"{name} is NaN between query {pair[0] + start} and candidate {pair[1]}")
-    least, most = relevance.aminmax()
-    if least < 0 or most == torch.inf:
-        row, column = ((relevance < 0) | (relevance == torch.inf)).nonzero()[0].tolist()
-        message = f"relevance is {relevance[row, column].item():g} between query {row + start} and candidate {column}"
-        raise ItmlabError(message, remedy="it must be finite and not negative")
-
-
-# Every measure of a retrieval that SAM reports (Tables 2 to 4), in both directions, over one pool or several folds.
+# Every measure of a retrieval that SAM reports (Tables 2 to 4), in both directions.
 
 
 def semantic_retrieval(
@@ -248,13 +220,11 @@ def semantic_retrieval(
     *,
     ks: Sequence[int] = (1, 5, 10),
     relevant: int = 10,
-    restrict: int | None = None,
-    folds: int = 1,
 ) -> dict[str, Any]:
     """Return R^V, R, SR and NCS of a score matrix, `table["NCS"]["i2t"][5]` in percent, and their sums.
 
     Measures: "RV" (any ground truth found), "R" (share found), "SR" (of the `relevant` most relevant) and "NCS" (as
-    `ncs`, with its `restrict`); "SR(N)" and "NCS(N)" without ground truth. Sums: "Rsum" (of RV), "Nsum", "Nsum(N)".
+    `ncs`); "SR(N)" and "NCS(N)" without ground truth. Sums: "Rsum" (of RV), "Nsum", "Nsum(N)".
     "unanswered" counts, by measure and direction, the queries that are left out because nothing is relevant to them.
 
     Args:
@@ -263,35 +233,29 @@ def semantic_retrieval(
         positives: as for `retrieval`.
         ks: the cut-offs.
         relevant: how many of the most relevant SR seeks.
-        restrict: as for `ncs`.
-        folds: as for `retrieval`.
 
     Raises:
         ItmlabError: as `ncs`.
     """
     similarity, relevance = torch.as_tensor(similarity), torch.as_tensor(relevance)
-    if similarity.ndim != 2 or relevance.shape != similarity.T.shape:
-        shapes = f"{tuple(similarity.shape)} and {tuple(relevance.shape)}"
-        raise ItmlabError(f"similarity must be (image, caption) and relevance (caption, image); got {shapes}")
+    check_matrices(similarity, relevance.T, "the transpose of relevance")
+    annotated = positive_mask(similarity, positives)
     table: dict[str, Any] = {"unanswered": {}}
     for name, sense in (("RV", "any"), ("R", "share")):
-        reached = retrieval(similarity, positives, ks=ks, folds=folds, sense=sense)
+        reached = retrieval(similarity, positives, ks=ks, sense=sense)
         table[name] = {side: reached[side] for side in ("i2t", "t2i")}
-    depths = {"retrieved": max(ks), "ideal": max(*ks, relevant, restrict or 1)}
-    values: dict[tuple[str, str, int], list[Tensor]] = {}  # by measure, direction and k: a value per query of each fold
-    for pool in pools(similarity, positives, folds):
-        scores, gains = (similarity, relevance.T) if folds == 1 else (pool.of(similarity), pool.of(relevance.T))
-        for mark, keep in (("", True), ("(N)", False)):
-            truth = torch.empty(0, 0) if keep else pool.positives  # a large mask, made only when it is needed
-            for side, matrices in (("i2t", (scores, gains, truth)), ("t2i", (scores.T, gains.T, truth.T))):
-                ranking = SemanticRanking.of(*matrices[:2], positives=matrices[2], keep_ground_truth=keep, **depths)
-                for k in ks:
-                    values.setdefault((f"SR{mark}", side, k), []).append(ranking.recalls(k, relevant))
-                    values.setdefault((f"NCS{mark}", side, k), []).append(ranking.scores(k, restrict=restrict))
-    for (name, side, k), of_folds in values.items():
-        table.setdefault(name, {}).setdefault(side, {})[k] = _mean(of_folds, f"{name}@{k} {side}")
-        unanswered = sum(int(fold.isnan().sum()) for fold in of_folds)
-        table["unanswered"].setdefault(name, {})[side] = unanswered
+    depths = {"retrieved": max(ks), "ideal": max(*ks, relevant)}
+    sides = {"i2t": (similarity, relevance.T, annotated), "t2i": (similarity.T, relevance, annotated.T)}
+    for mark in ("", "(N)"):
+        for side, (scores, gains, truth) in sides.items():
+            ranking = SemanticRanking.of(scores, gains, without=truth if mark else None, **depths)
+            measures = {
+                f"SR{mark}": {k: ranking.recalls(k, relevant) for k in ks},
+                f"NCS{mark}": {k: ranking.scores(k) for k in ks},
+            }
+            for name, of_k in measures.items():
+                table.setdefault(name, {})[side] = {k: _mean(of_k[k], f"{name}@{k} {side}") for k in ks}
+                table["unanswered"].setdefault(name, {})[side] = int(of_k[max(ks)].isnan().sum())
     for name, measure in (("Rsum", "RV"), ("Nsum", "NCS"), ("Nsum(N)", "NCS(N)")):
         table[name] = sum(sum(sides.values()) for sides in table[measure].values())
     return table

@@ -31,11 +31,7 @@ CHUNK = 1024  # captions scored at once, which bounds the memory
 
 
 def spice_matrix(
-    captions: Sequence[Text],
-    references: Sequence[Sequence[Text]],
-    *,
-    parser: str = "english",
-    synonyms: str = "auto",
+    captions: Sequence[Text], references: Sequence[Sequence[Text]], *, synonyms: str = "auto"
 ) -> Float[Tensor, "caption image"]:
     """Return SPICE (0 to 1) of every caption with the references of every image; see `Spice` for the arguments.
 
@@ -45,7 +41,7 @@ def spice_matrix(
     tensor([[0.6667, 0.0000],
             [0.6667, 1.0000]])
     """
-    return Spice(references, parser=parser, synonyms=synonyms).matrix(captions)
+    return Spice(references, synonyms=synonyms).matrix(captions)
 
 
 class Spice:
@@ -57,7 +53,6 @@ class Spice:
 
     Args:
         references: the captions of each image, as sentences or scene graphs.
-        parser: of the sentences, see `itmlab.text.parse`.
         synonyms: "wordnet", "none", or "auto" for WordNet where it is installed. The attribute `synonyms` says what was
             used ("wordnet 3.0", "none").
 
@@ -65,12 +60,12 @@ class Spice:
         ItmlabError: an image without references, or a sentence in place of a list.
     """
 
-    def __init__(self, references: Sequence[Sequence[Text]], *, parser: str = "english", synonyms: str = "auto"):
+    def __init__(self, references: Sequence[Sequence[Text]], *, synonyms: str = "auto"):
         self._held = check_references(references, Text)
         installed = wordnet(synonyms)
         self.synonyms = "none" if installed is None else f"wordnet {installed.version}"
-        self._parser, self._synsets = parser, None if installed is None else installed.synsets
-        graphs = iter(_graphs([caption for captions in references for caption in captions], parser))
+        self._synsets = None if installed is None else installed.synsets
+        graphs = iter(_graphs([caption for captions in references for caption in captions]))
         self._references = [[next(graphs) for _ in captions] for captions in references]
         self._images = self._merged(self._references)
         _warn_of_empty(self._images.size, "images")
@@ -90,7 +85,7 @@ class Spice:
             ItmlabError: `leave_one_out` with other captions, or with an image that has a single reference.
         """
         own_graphs = [graph for graphs in self._references for graph in graphs]
-        graphs = own_graphs if captions is None else _graphs(captions, self._parser)
+        graphs = own_graphs if captions is None else _graphs(captions)
         merged = self._merged([[graph] for graph in graphs])
         _warn_of_empty(merged.size, "captions")
         scores = torch.zeros(len(graphs), len(self._references))
@@ -128,9 +123,9 @@ class Spice:
         return Merged([facts(of_image, self._synsets) for of_image in tuples], self._synsets)
 
 
-def _graphs(captions: Sequence[Text], parser: str) -> list[SceneGraph]:
+def _graphs(captions: Sequence[Text]) -> list[SceneGraph]:
     check_captions(captions, Text)
-    parsed = iter(parse([caption for caption in captions if isinstance(caption, str)], parser=parser))
+    parsed = iter(parse([caption for caption in captions if isinstance(caption, str)]))
     return [next(parsed) if isinstance(caption, str) else caption for caption in captions]
 
 

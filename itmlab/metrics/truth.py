@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float, Float64, Int8, Int64
 from torch import Tensor
 
 from ..errors import ItmlabError
-from .ranking import Mask, Numbers, Pairs, Scores, check_matrices, expected_recalls, marked_pairs, mean_of, pools, ranks
+from .ranking import Mask, Numbers, Pairs, Scores, check_matrices, expected_recalls, marked_pairs, positive_mask, ranks
 
 
 def at_r_of_each(
@@ -53,7 +53,6 @@ def truth_retrieval(
     positives: Bool[Tensor, "image caption"] | Pairs | None = None,
     *,
     ks: Sequence[int] = (1, 5, 10),
-    folds: int = 1,
 ) -> dict[str, Any]:
     """Return how good a score matrix is against all that is true (`World.truth`), and the recall of two oracles.
 
@@ -68,7 +67,6 @@ def truth_retrieval(
         truth: 1 true, 0 false, -1 undecided.
         positives: as for `retrieval`.
         ks: as for `retrieval`.
-        folds: as for `retrieval`.
 
     Raises:
         ItmlabError: as `retrieval`, or nothing is true.
@@ -78,18 +76,13 @@ def truth_retrieval(
     (100.0, 50.0, {1: 75.0})
     """
     similarity, truth = torch.as_tensor(similarity), torch.as_tensor(truth)
-    check_matrices(similarity, truth, "truth", "(image, caption)")
-    tables, left_out = [], []
-    for pool in pools(similarity, positives, folds):
-        scores, labels, annotated = pool.of(similarity), pool.of(truth), pool.positives
-        i2t = _against_truth(scores, labels, annotated)
-        t2i = _against_truth(scores.T, labels.T, annotated.T)
-        tables.append({"oracle": oracle_recall(labels, annotated, ks=ks), "i2t": i2t, "t2i": t2i})
-        left_out.append({side: tables[-1][side].pop("left_out") for side in ("i2t", "t2i")})
-    table = mean_of(tables)
-    for side in ("i2t", "t2i"):
-        table[side]["left_out"] = sum(count[side] for count in left_out)
-    return table
+    check_matrices(similarity, truth, "truth")
+    annotated = positive_mask(similarity, positives)
+    return {
+        "oracle": oracle_recall(truth, annotated, ks=ks),
+        "i2t": _against_truth(similarity, truth, annotated),
+        "t2i": _against_truth(similarity.T, truth.T, annotated.T),
+    }
 
 
 def oracle_recall(

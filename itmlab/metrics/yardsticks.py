@@ -24,7 +24,8 @@ from torch import Tensor
 from ..data.captionset import CaptionSet
 from ..data.faults import Faults, one_line
 from ..data.identity import numbered
-from ..data.readers import PICTURE_SUFFIXES, Caption, Entry, Files, assemble
+from ..data.pictures import Pictures, check_image, faults_of
+from ..data.readers import PICTURE_SUFFIXES
 from ..data.tables import read_rows, read_text, wrong_caption
 from ..errors import ItmlabError
 from ..fields import did_you_mean
@@ -88,26 +89,25 @@ class Yardstick:
 
     @cached_property
     def _numbers(self) -> dict[str, int]:
-        """The number of each picture, by its name and by its `picture_key`."""
-        ids = [] if self.pictures is None else self.pictures.image_ids
-        return {picture_key(name): at for at, name in enumerate(ids)} | {name: at for at, name in enumerate(ids)}
+        """The number of each picture by its `picture_key`."""
+        names = [] if self.pictures is None else self.pictures.image_ids
+        return {picture_key(name): number for number, name in enumerate(names)}
 
     def number(self, image: str) -> int | None:
         """Return the number of a picture in `pictures`, None where it is not available."""
-        return self._numbers.get(image, self._numbers.get(picture_key(image)))
+        return self._numbers.get(picture_key(image))
 
     def with_pictures(self, images: str | Path | CaptionSet | None = None) -> "Yardstick":
         """Return the items with an available picture; `left_out` counts those without.
 
         Args:
             images: a folder with the pictures (or folders of pictures), or a data set with them under their names.
-                None takes the pictures that the yardstick has.
 
         Raises:
             ItmlabError: no picture is available, or one cannot be read.
         """
         pictures = _pictures(self, Path(images)) if isinstance(images, str | Path) else images
-        joined = replace(self, pictures=self.pictures if pictures is None else pictures)
+        joined = replace(self, pictures=pictures)
         items = tuple(item for item in self.items if joined.number(item.image) is not None)
         if not items:
             remedy = "give images=, the folder or data set with them"
@@ -128,25 +128,28 @@ def picture_key(name: str) -> str:
     return coco[1] if coco else base
 
 
-def _pictures(yardstick: Yardstick, folder: Path) -> CaptionSet | None:
-    """Return the pictures of a folder, or of folders in it, that items are about; None if there are none."""
+def _pictures(yardstick: Yardstick, folder: Path) -> CaptionSet:
+    """Return the pictures of a folder, or of folders in it, that items are about."""
     if not folder.is_dir():
         raise ItmlabError("there is no such folder of pictures", where=str(folder), remedy="give images=")
-    sentence_of = {picture_key(item.image): item.true[0] for item in yardstick.items}
+    wanted = {picture_key(item.image) for item in yardstick.items}
     files = [path for path in sorted(folder.rglob("*")) if path.suffix.lower() in PICTURE_SUFFIXES]
     file_of = {picture_key(path.name): path for path in files}
-    entries = [
-        Entry(str(path), None, path.name, path, [Caption(sentence_of[key])], has_own_id=True)
-        for key, path in file_of.items()
-        if key in sentence_of
-    ]
-    return assemble(Files(entries), Faults(yardstick.name)) if entries else None
+    paths = [path for key, path in file_of.items() if key in wanted]
+    faults = Faults(yardstick.name)
+    for path, reason in zip(paths, faults_of(paths, check_image), strict=True):
+        if reason is not None:
+            faults.add(path, None, reason)
+    faults.settle(kept=len(paths))
+    empty = {"captions": [], "caption_ids": [], "image_of_caption": torch.zeros(0), "splits": {}}
+    names = [path.name for path in paths]
+    return CaptionSet(name=yardstick.name, images=Pictures.from_paths(paths), image_ids=names, **empty)
 
 
 CONTRADICTION = "rows with a sentence that is both true and false"
 
 
-def read_yardstick(name: str, root: str | Path, *, on_fault: str = "error") -> Yardstick:
+def read_yardstick(name: str, root: str | Path) -> Yardstick:
     """Read a set by name (of `FORMATS`) from its folder or one file, plain or gzipped.
 
     A row whose false sentence has the words of a true one is not an item: `left_out` counts these rows.
@@ -154,10 +157,9 @@ def read_yardstick(name: str, root: str | Path, *, on_fault: str = "error") -> Y
     Args:
         name: "sugarcrepe", "sugarcrepe++" or "jsonl".
         root: the folder or the file.
-        on_fault: "error", or "skip" to leave faulty rows out.
 
     Raises:
-        FaultyData: all faults of its files at once; with on_fault="skip" they are left out, counted and listed.
+        FaultyData: all faults of its files at once.
         ItmlabError: an unknown name, or none of the files is there.
     """
     if name not in FORMATS:
@@ -169,7 +171,7 @@ def read_yardstick(name: str, root: str | Path, *, on_fault: str = "error") -> Y
     if not files:
         message = "none of its files was found"
         raise ItmlabError(message, where=f"{name}, {root}", remedy=f"it has {', '.join(FORMATS[name])}")
-    faults = Faults(name, on_fault=on_fault, source=str(root))
+    faults = Faults(name)
     items: list[YardstickItem] = []
     contradictions = 0
     for file in files:
@@ -180,7 +182,7 @@ def read_yardstick(name: str, root: str | Path, *, on_fault: str = "error") -> Y
                     contradictions += 1
                 else:
                     items.append(item)
-    faults.settle(kept=len(items), kind="items")
+    faults.settle(kept=len(items))
     if not items:
         raise ItmlabError("there are no items in it", where=f"{name}, {root}")
     return Yardstick(name, tuple(items), {CONTRADICTION: contradictions} if contradictions else {})
@@ -271,11 +273,7 @@ class YardstickTable:
 
 
 def measure(
-    yardstick: Yardstick,
-    match: Match | None = None,
-    *,
-    text: Mapping[str, Scores] | None = None,
-    seed: int = 0,
+    yardstick: Yardstick, match: Match | None = None, *, text: Mapping[str, Scores] | None = None, seed: int = 0
 ) -> YardstickTable:
     """Return how often the true sentences of an item score above its false ones, by kind, beside its controls.
 

@@ -13,7 +13,6 @@ from .cross_encoder import CrossEncoder, Tokens
 from .photographs import as_seen_by
 
 BATCH_SIZE = 64  # pictures or captions through an encoder
-KEPT_BYTES = 2**29  # of pictures or regions kept in memory
 
 
 def chunks(items: Any, count: int = BATCH_SIZE) -> Iterator[Sequence]:
@@ -49,11 +48,10 @@ class ImageInputs:
     Args:
         model: the model.
         data: the data set.
-        keep_bytes: how many bytes of images stay in memory.
     """
 
-    def __init__(self, model: nn.Module, data: CaptionSet, keep_bytes: int = KEPT_BYTES):
-        self.model, self._images = model, Cached(looked_at(model, data), keep_bytes)
+    def __init__(self, model: nn.Module, data: CaptionSet):
+        self.model, self._images = model, Cached(looked_at(model, data))
 
     def __call__(self, images: Sequence[int]) -> dict[str, Tensor]:
         """Return what the model's `embed_regions` takes, of images by their numbers."""

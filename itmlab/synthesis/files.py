@@ -187,7 +187,7 @@ def read_negatives(path: str | Path) -> NegativeFile:
         ItmlabError: the file has no negatives.
     """
     path = Path(path)
-    faults = Faults("negatives", source=str(path))
+    faults = Faults("negatives")
     result = NegativeFile(path, {}, {})
     first_rows: dict[tuple[str, str], int] = {}
     with usable(path), open(ordinary(path), encoding="utf-8", errors="surrogateescape", newline="\n") as lines:

@@ -23,7 +23,6 @@ from .rules.scene_graph import scene_graph
 if TYPE_CHECKING:
     from spacy import Language
 
-SHIPPED = "english"
 SHIPPED_DIRECTORY = Path(__file__).parent / "english" / "model"
 MAXIMUM_CHARACTERS = 200_000  # a longer caption is a file that was passed by mistake
 CAPTIONS_PER_WRITE = 4096  # an interrupted parse loses at most this many graphs
@@ -31,9 +30,7 @@ _BLANKS = re.compile(r"[\x00-\x1f\x7f-\x9f\s]+")
 _LONG_RUN = re.compile(r"\S{100}(?=\S)")  # spaCy's tokeniser takes quadratic time for a run without blanks
 
 
-def parse(
-    captions: Sequence[str], *, parser: str = SHIPPED, cache: bool = True, progress: bool = False
-) -> list[SceneGraph]:
+def parse(captions: Sequence[str], *, cache: bool = True, progress: bool = False) -> list[SceneGraph]:
     """Return the scene graph of each caption, in order. Equal captions are parsed once.
 
     Line breaks and control characters are read as blanks, and a run of more than 100 characters as several words. A
@@ -41,12 +38,11 @@ def parse(
 
     Args:
         captions: the captions.
-        parser: "english" (ships with itmlab), or the folder of a spaCy pipeline with Universal-Dependencies labels.
         cache: keep the graphs on disk, by caption and by version of the parser and its rules.
         progress: show a progress bar.
 
     Raises:
-        ItmlabError: a caption is not a string (with its number), or there is no such pipeline.
+        ItmlabError: a caption is not a string (with its number).
 
     >>> [graph] = parse(["a dog chasing a red ball"], cache=False)
     >>> sorted(graph.tuples())
@@ -56,13 +52,13 @@ def parse(
 
     texts = _checked(captions)
     unique = list(dict.fromkeys(texts))
-    store = GraphCache(f"{pipeline_version(parser)}:{rules_version()}") if cache and unique else None
+    store = GraphCache(parser_version()) if cache and unique else None
     graphs = store.read(unique) if store else {}
     missing = [text for text in unique if text not in graphs]
     with tqdm(total=len(missing), desc="parsing captions", disable=not progress) as bar:
         for start in range(0, len(missing), CAPTIONS_PER_WRITE):
             chunk = missing[start : start + CAPTIONS_PER_WRITE]
-            docs = load_pipeline(parser).pipe(chunk, batch_size=256)
+            docs = load_pipeline().pipe(chunk, batch_size=256)
             for text, doc in zip(chunk, docs, strict=True):
                 graphs[text] = scene_graph(doc)
                 bar.update()
@@ -104,67 +100,23 @@ def _is_read(character: str) -> bool:
 
 
 @once
-def rules_version() -> str:
-    """Return twelve hex digits that change with any rule or table of this room, as a part of cache keys."""
-    here = Path(__file__).parent
-    paths = sorted([*here.glob("*.*"), *here.glob("rules/*.*")])
-    return _digest(here, [path for path in paths if path.suffix in (".py", ".json", ".toml")])
+def parser_version() -> str:
+    """Return a text that changes with spaCy, the pipeline, and any rule or table of this room: a part of cache keys."""
+    import spacy
 
-
-def _digest(root: Path, paths: Iterable[Path]) -> str:
-    """Return twelve hex digits over the names and contents of files."""
-    digest = hashlib.sha256()
-    for path in paths:
-        digest.update(str(path.relative_to(root)).encode())
+    digest, here = hashlib.sha256(spacy.__version__.encode()), Path(__file__).parent
+    for path in sorted(path for path in here.rglob("*") if path.is_file() and path.suffix != ".pyc"):
+        digest.update(str(path.relative_to(here)).encode())
         digest.update(hashlib.sha256(path.read_bytes()).digest())
-    return digest.hexdigest()[:12]
-
-
-def load_pipeline(name: str = SHIPPED) -> "Language":
-    """Return a spaCy pipeline, loaded once per process. spaCy reads its weights as plain arrays and runs no code of it.
-
-    Args:
-        name: "english" (ships with itmlab), or a folder that spaCy wrote.
-
-    Raises:
-        ItmlabError: no such pipeline, or it lacks a tagger, parser or lemmatiser.
-    """
-    return _loaded(name)
+    return digest.hexdigest()[:24]
 
 
 @once
-def _loaded(name: str) -> "Language":
+def load_pipeline() -> "Language":
+    """Return the spaCy pipeline that ships, loaded once per process: plain arrays, without any code."""
     import spacy
 
-    try:
-        pipeline = spacy.load(_directory(name), exclude=["ner", "senter", "textcat"])
-    except ItmlabError:
-        raise
-    except Exception as error:  # a configuration from elsewhere can fail with any exception
-        reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
-        message = f"not a usable spaCy pipeline: {reason}"
-        raise ItmlabError(message, where=name, remedy='the one that ships is "english"') from None
-    if not {"tagger", "parser"} <= set(pipeline.pipe_names):
-        raise ItmlabError("the pipeline has no tagger or no parser", where=name, remedy='use "english"')
-    return pipeline
-
-
-@once
-def pipeline_version(name: str = SHIPPED) -> str:
-    """Return a text that changes with the pipeline: its name and version, spaCy's version, a hash of its files."""
-    import spacy
-
-    directory = _directory(name)
-    files = _digest(directory, sorted(path for path in directory.rglob("*") if path.is_file()))
-    return f"{name}-{load_pipeline(name).meta.get('version', '0')}-spacy{spacy.__version__}-{files}"
-
-
-def _directory(name: str) -> Path:
-    """Return the folder of a pipeline."""
-    path = SHIPPED_DIRECTORY if name == SHIPPED else Path(name).expanduser()
-    if not (path / "config.cfg").is_file():
-        raise ItmlabError("no such pipeline", where=name, remedy='give a folder that spaCy wrote, or "english"')
-    return path
+    return spacy.load(SHIPPED_DIRECTORY, exclude=["ner", "senter", "textcat"])
 
 
 class GraphCache:

@@ -48,7 +48,6 @@ class Evaluated:
     ) -> dict[str, Any]:
         """Recall at `ks` in percent as {"i2t": {k: ...}, "t2i": {k: ...}, "rsum": ...} on a split (None: all).
 
-        Beside it "rank", the median and the mean rank of the best positive, as `metrics.retrieval` gives it.
 
         Args:
             data: the data set.

@@ -22,7 +22,7 @@ from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
 from ..fields import did_you_mean
 from ..metrics.by_image import CUTOFFS
-from ..metrics.ranking import blocks, check_k, require_positives
+from ..metrics.ranking import blocks, check_k, mean_of, require_positives
 from ..models import Encoded, Model, joined
 from ..models.encoded import evaluating
 from ..models.pairs import chunks, looked_at, on_device
@@ -66,13 +66,21 @@ def evaluate(
     positives = metrics.positives_by(protocol, data, folds)
     require_memory(data, BYTES_A_PAIR * (1 + (relevance is not None) + truth))
     scores = similarity(run, data) if isinstance(run, nn.Module) else run.similarity(data)
-    table = metrics.retrieval(scores, positives, ks=ks, folds=folds)
-    if truth:
-        table["truth"] = metrics.truth_retrieval(scores, data.world.truth(), positives, ks=ks, folds=folds)
+    gains = None if relevance is None else relevance_matrix(data, relevance)
+    known = data.world.truth() if truth else None
+    tables = []
+    for pool in blocks(*positives, len(data), folds):
+        part = pool.of(scores)
+        table = metrics.retrieval(part, pool.pairs, ks=ks)
+        if known is not None:
+            table["truth"] = metrics.truth_retrieval(part, pool.of(known), pool.pairs, ks=ks)
+        if gains is not None:
+            phi = pool.of(gains.T).T
+            table["semantic"] = metrics.semantic_retrieval(part, phi, pool.pairs, ks=ks, relevant=max(ks))
+        tables.append(table)
+    table = mean_of(tables)
     if relevance is not None:
-        gains = relevance_matrix(data, relevance)
-        semantic = metrics.semantic_retrieval(scores, gains, positives, ks=ks, relevant=max(ks), folds=folds)
-        table["semantic"] = {"relevance": relevance, **semantic}
+        table["semantic"] = {"relevance": relevance, **table["semantic"]}
     return table
 
 

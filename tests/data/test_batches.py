@@ -82,9 +82,10 @@ def test_a_last_batch_that_is_not_full_is_dropped_unless_it_is_the_only_one():
     assert [len(b) for b in order_of(PairBatches(pairs(3), batch_size=4, seed=0), 0)] == [3]
 
 
-def test_pictures_are_decoded_once_as_long_as_they_fit():
+def test_pictures_are_decoded_once_as_long_as_they_fit(monkeypatch):
+    monkeypatch.setattr("itmlab.data.batches.KEPT", 4 * 8 * 8 * 3)
     data = pairs(10)
-    batches = PairBatches(data, batch_size=5, seed=0, keep_bytes=4 * 8 * 8 * 3)
+    batches = PairBatches(data, batch_size=5, seed=0)
     for epoch in range(3):
         order_of(batches, epoch)
     decoded = data.images.decoded

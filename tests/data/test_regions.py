@@ -133,7 +133,7 @@ def test_broken_region_files_are_faults_of_their_split(tmp_path):
     for words in ("cut_ims.npy: not a readable", "uneven", "empty_ims.npy", "unsaid_caps.txt", "train_caps.txt:4"):
         assert words in shown
     assert len(caught.value.faults) == 5
-    with pytest.warns(UserWarning, match="skipped 5 faults, 3 images"):
+    with pytest.warns(UserWarning, match="skipped 5 faults, 3 are left"):
         assert len(load("regions", tmp_path, on_fault="skip").captions) == 14
 
 

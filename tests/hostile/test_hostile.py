@@ -248,7 +248,7 @@ def test_what_would_move_the_cursor_or_break_the_line_is_shown(tmp_path):
     assert repr(data).isprintable() and repr(itmlab.Run(tmp_path / name)).isprintable()
     error = ItmlabError("an unknown \x1b[2J variant", where="a\nb.json", remedy="see\u2028there")
     assert str(error) == r"a\nb.json: an unknown \x1b[2J variant — see\u2028there"
-    faults = FaultyData([Fault("a\nb", 1, "x\ry"), Fault("c", 2, "other")], name="mine", listed_in=None)
+    faults = FaultyData([Fault("a\nb", 1, "x\ry"), Fault("c", 2, "other")], name="mine")
     assert str(faults).count("\n") == 3 and r"a\nb:1: x\ry" in str(faults)
 
 

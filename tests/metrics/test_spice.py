@@ -157,7 +157,7 @@ def test_input_that_cannot_be_scored_is_refused(captions, references, message):
 
 def test_sentences_are_parsed(tmp_path, monkeypatch):
     monkeypatch.setenv("ITMLAB_CACHE", str(tmp_path))
-    fitted = Spice([["A man is riding a bike.", "a guy on a motorcycle"], ["A large red sofa"]], parser="english")
+    fitted = Spice([["A man is riding a bike.", "a guy on a motorcycle"], ["A large red sofa"]])
     scores = fitted.matrix(["A man riding a bike", "a big couch", graph_of(("sofa", "large"))])
     assert scores[0, 0] > 0.6 and scores[0, 1] == 0
     assert scores[1, 1] == scores[2, 1] == pytest.approx(2 * 2 / (2 + 3)) and scores[1, 0] == 0

@@ -60,7 +60,7 @@ def test_sr_and_ncs_are_the_public_metrics(kept, images):
         "t2i": (similarity.T, relevance, of_images[owner], positives.T, images),
     }
     for side, (scores, gains, image_gains, truth, sought) in sides.items():
-        options = {} if kept == "kept" else {"positives": truth, "keep_ground_truth": False}
+        options = {} if kept == "kept" else {"without": truth}
         recalls = [semantic_recall_of_each(scores, image_gains, k, relevant=sought, **options) for k in (1, 5, 10)]
         values = [ncs_of_each(scores, gains, k, **options) for k in (1, 5, 10)]
         for measured, name in ((recalls, f"hard{images}"), (values, "NCS")):

@@ -5,7 +5,7 @@ import gzip
 import re
 
 from itmlab.text import parse
-from itmlab.text.rules.lexicon import noun_lemma, verb_lemma, verbs
+from itmlab.text.rules.lexicon import VERBS, noun_lemma, verb_lemma
 
 LEAST = 0.85
 
@@ -35,7 +35,7 @@ def gold_tuples(scene_graph):
         tuples.add((first,))
         if len(fact) == 3 and fact[1] == "is":
             base = verb_lemma(fact[2])  # "standing" is "stand" in our graphs
-            tuples.add((first, base if fact[2].endswith("ing") and base in verbs() else fact[2]))
+            tuples.add((first, base if fact[2].endswith("ing") and base in VERBS else fact[2]))
         elif len(fact) == 3:
             tuples |= {(last,), (first, fact[1], last)}
     return tuples

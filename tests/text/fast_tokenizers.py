@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
 
 from itmlab.text.tokens import train_wordpiece
@@ -13,14 +13,14 @@ CORPUS = [
     "A well-worn café table next to a girl's skateboard",
     "Three people stand in front of a très grand building ; one holds an umbrella",
 ] * 5
-KINDS = ("ours", "gpt2", "roberta", "clip")
+KINDS = ("ours", "gpt2", "roberta")
 
 
 @cache
 def tokenizer(kind: str) -> PreTrainedTokenizerFast:
     if kind == "ours":
         return train_wordpiece(CORPUS, 150)
-    built = _clip(kind) if kind == "clip" else _byte_level(kind)
+    built = _byte_level(kind)
     names = {"mask_token": "<mask>", "pad_token": "<pad>"}
     built.add_special_tokens(list(names.values()))
     return PreTrainedTokenizerFast(tokenizer_object=built, **names)
@@ -37,20 +37,4 @@ def _byte_level(kind: str) -> Tokenizer:
         built.post_processor = processors.ByteLevel(trim_offsets=False)
     else:
         built.post_processor = processors.RobertaProcessing(("</s>", 1), ("<s>", 0))
-    return built
-
-
-def _clip(kind: str) -> Tokenizer:
-    built = Tokenizer(models.BPE(end_of_word_suffix="</w>", unk_token="<|endoftext|>"))
-    blanks = normalizers.Replace(Regex(r"\s+"), " ")
-    built.normalizer = normalizers.Sequence([normalizers.NFC(), blanks, normalizers.Lowercase()])
-    words = Regex(r"'s|'t|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+")
-    split = pre_tokenizers.Split(words, behavior="removed", invert=True)
-    built.pre_tokenizer = pre_tokenizers.Sequence([split, pre_tokenizers.ByteLevel(add_prefix_space=False)])
-    built.decoder = decoders.ByteLevel()
-    special = ["<|startoftext|>", "<|endoftext|>"]
-    built.train_from_iterator(
-        CORPUS, trainers.BpeTrainer(vocab_size=200, end_of_word_suffix="</w>", special_tokens=special)
-    )
-    built.post_processor = processors.RobertaProcessing((special[1], 1), (special[0], 0), False, False)
     return built

@@ -19,7 +19,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from ...errors import MissingPart
-from ...text.rules.lexicon import shipped_lexicon, verbs
+from ...text.rules.lexicon import KNOWN, VERBS
 from ...text.tokens import SPECIAL_TOKENS, caption_splitter, tokenizer_of_words
 
 if TYPE_CHECKING:
@@ -52,8 +52,7 @@ def known_words() -> dict[str, int]:
 @cache
 def further_words() -> tuple[str, ...]:
     """Return words that WordLlama knows by several pieces: nouns and verbs of captions, then names."""
-    lexicon = shipped_lexicon()
-    of_captions = sorted(word for word in lexicon.nouns | lexicon.worn | verbs() if word.isalpha())
+    of_captions = sorted(word for word in KNOWN["nouns"] | KNOWN["worn"] | VERBS if word.isalpha())
     names = [piece[1:].lower() for piece in _wordllama()[1].get_vocab() if re.fullmatch("▁[A-Z][a-z]{3,}", piece)]
     words = dict.fromkeys([*of_captions, *sorted(names)])
     return tuple(word for word in words if word not in known_words())

@@ -1,7 +1,7 @@
 """Verbs and predicates: the relations and attributes that follow their noun."""
 
 from ..graph import Span
-from .lexicon import WORDS, Lexicon
+from .lexicon import KNOWN, WORDS
 from .noun_phrases import Phrases
 from .tree import Preposition, Word
 
@@ -15,8 +15,8 @@ class Subjects:
     Words and entities are numbers of words.
     """
 
-    def __init__(self, words: list[Word], phrases: Phrases, lexicon: Lexicon):
-        self.words, self.phrases, self.lexicon = words, phrases, lexicon
+    def __init__(self, words: list[Word], phrases: Phrases):
+        self.words, self.phrases = words, phrases
 
     def of(self, number: int, depth: int = 0) -> list[int]:
         """Return the entities that are the subjects of a word."""
@@ -53,7 +53,7 @@ class Subjects:
         """Who wears a garment: in "a man in a hat riding a horse" no hat rides."""
         entity = self.phrases.entities.get(self.phrases.find(number))
         word = self.words[number]
-        if entity is None or entity.name not in self.lexicon.worn or word.head < 0:
+        if entity is None or entity.name not in KNOWN["worn"] or word.head < 0:
             return []
         if word.preposition is not None and word.preposition.name in ("in", "with"):
             return self.together(word.head) if self.is_entity(word.head) else self.of(word.head, depth)

@@ -7,57 +7,26 @@ until commit 605b455.
 
 import json
 import tomllib
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
 TABLE = Path(__file__).parents[1] / "caption_words.json"
 
 
-@dataclass(frozen=True)
-class Lexicon:
-    """The table's parts, all in lower-case lemmas; each may be empty.
-
-    `compounds`: "tree trunk" → how the first noun goes with the second ("object": one name; "attribute"; "have": the
-    first has the second; "drop"). `modifiers`: the same by the first noun alone. `of`: first noun of "N of M" → what it
-    is. `relations`: name → its usual name; with an object behind a bar ("in|shirt"), for that object only.
-    """
-
-    compounds: dict[str, str] = field(default_factory=dict)
-    modifiers: dict[str, str] = field(default_factory=dict)
-    of: dict[str, str] = field(default_factory=dict)
-    relations: dict[str, str] = field(default_factory=dict)
-    objects: dict[str, str] = field(default_factory=dict)
-    attributes: dict[str, str] = field(default_factory=dict)
-    names: frozenset[str] = frozenset()
-    nouns: frozenset[str] = frozenset()
-    actions: frozenset[str] = frozenset()
-    worn: frozenset[str] = frozenset()
-
-
-@cache
-def _table() -> dict:
-    return json.loads(TABLE.read_text("utf-8"))
-
-
-@cache
-def verbs() -> frozenset[str]:
-    """Base forms of common verbs."""
-    return frozenset(_table().get("verbs", "").split())
-
-
-@cache
-def shipped_lexicon() -> Lexicon:
-    """The table that ships with the package."""
-    plain, parts = _table(), Lexicon.__dataclass_fields__
-    lists = {name: frozenset(plain.get(name, "").split("|")) - {""} for name in ("names", "nouns", "actions", "worn")}
-    return Lexicon(**{name: lists[name] if name in lists else plain.get(name, {}) for name in parts})
-
-
 def word_set(words: str) -> frozenset[str]:
     """The words of a text as a set."""
     return frozenset(words.split())
 
+
+# What captions' words usually mean, in lower-case lemmas. `COMPOUNDS`: "tree trunk" → how the first noun goes with the
+# second ("object": one name; "attribute"; "have": the first has the second; "drop"). `MODIFIERS`: the same by the first
+# noun alone. `OF`: first noun of "N of M" → what it is. `RELATIONS`: name → its usual name; with an object behind a bar
+# ("in|shirt"), for that object only. `KNOWN`: names of two words, nouns, and what is worn.
+_TABLE = json.loads(TABLE.read_text("utf-8"))
+COMPOUNDS, MODIFIERS, OF, RELATIONS = (_TABLE[part] for part in ("compounds", "modifiers", "of", "relations"))
+OBJECTS, ATTRIBUTES = _TABLE["objects"], _TABLE["attributes"]
+KNOWN = {part: frozenset(_TABLE[part].split("|")) for part in ("names", "nouns", "worn")}
+VERBS = word_set(_TABLE["verbs"])  # base forms of common verbs
 
 TABLES = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
 WORDS = {name: word_set(words) for name, words in TABLES["sets"].items()}  # the sets of words that the rules use
@@ -120,6 +89,6 @@ def _stem(stem: str) -> str:
     """The base form from a form without its ending: a known verb, else by its look."""
     single = stem[:-1] if len(stem) > 2 and stem[-1] == stem[-2] else stem
     for base in (stem + "e", stem, single):
-        if base in verbs():
+        if base in VERBS:
             return base
     return single if single != stem and stem[-1] not in "lsfz" + _VOWELS else stem

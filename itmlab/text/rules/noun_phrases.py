@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from ..graph import Span
-from .lexicon import TABLES, WORDS, Lexicon, noun_lemma
+from .lexicon import COMPOUNDS, MODIFIERS, OF, TABLES, WORDS, noun_lemma
 from .repair import NOUNS
 from .tree import Word, attach
 
@@ -32,8 +32,8 @@ class Phrases:
     Phrases are read from the last word to the first, so that a noun takes in its modifiers before they can be heads.
     """
 
-    def __init__(self, words: list[Word], lexicon: Lexicon):
-        self.words, self.lexicon = words, lexicon
+    def __init__(self, words: list[Word]):
+        self.words = words
         self.entities: dict[int, Entity] = {}
         self.stands_for: dict[int, int] = {}  # "group" in "group of people" → the word "people"
         # a noun that frames another → the relation, the word that stands in it, and its tokens
@@ -163,10 +163,10 @@ class Phrases:
         return True
 
     def _kind(self, entity: Entity, at: int) -> str:
-        """How a noun before the noun goes with it, as `Lexicon.compounds` says."""
-        text, compounds = self.words[at].text, self.lexicon.compounds
-        last = compounds.get(f"{text} {entity.name.rpartition(' ')[2]}", self.lexicon.modifiers.get(text, "attribute"))
-        return compounds.get(f"{text} {entity.name}", last)
+        """How a noun before the noun goes with it, as `lexicon.COMPOUNDS` says."""
+        text = self.words[at].text
+        last = COMPOUNDS.get(f"{text} {entity.name.rpartition(' ')[2]}", MODIFIERS.get(text, "attribute"))
+        return COMPOUNDS.get(f"{text} {entity.name}", last)
 
     def _describe(self, entity: Entity, word: Word) -> None:
         if entity.attributes:
@@ -204,7 +204,7 @@ class Phrases:
             (at for at in behind if self.words[at].preposition and self.words[at].preposition.name == "of"), -1
         )
         is_bare_by_table = entity.name in WORDS["partitive_nouns"] | WORDS["views"]
-        kind = self.lexicon.of.get(entity.name, "transparent" if is_bare_by_table else "")
+        kind = OF.get(entity.name, "transparent" if is_bare_by_table else "")
         is_picture, is_gathering = noun in WORDS["pictures"], noun in WORDS["gatherings"]
         if inner < 0 or not (is_picture or kind.startswith("transparent")):
             return

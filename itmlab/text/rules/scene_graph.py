@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..graph import Attribute, Relation, SceneGraph, SceneObject, Span
 from .clauses import Clauses, Link, Subjects
-from .lexicon import WORDS, Lexicon, shipped_lexicon
+from .lexicon import ATTRIBUTES, OBJECTS, OF, RELATIONS, WORDS
 from .noun_phrases import Entity, Phrases
 from .tree import Preposition, Word, read
 
@@ -18,10 +18,8 @@ if TYPE_CHECKING:
 _NEARBY = 20  # words in which a pronoun's noun is looked for
 
 
-def scene_graph(doc: "Doc", lexicon: Lexicon | None = None) -> SceneGraph:
+def scene_graph(doc: "Doc") -> SceneGraph:
     """The scene graph of a parsed caption, by rules over its dependency tree; spans index the tokens of `doc`.
-
-    `lexicon` is what words usually mean, by default the table that ships with the package.
 
     >>> import spacy
     >>> english = spacy.blank("en").vocab
@@ -29,50 +27,46 @@ def scene_graph(doc: "Doc", lexicon: Lexicon | None = None) -> SceneGraph:
     >>> sorted(scene_graph(doc).tuples())
     [('ball',), ('ball', 'red')]
     """
-    lexicon = shipped_lexicon() if lexicon is None else lexicon
-    words = read(doc, lexicon)  # one form for all parsers, mended
-    phrases = Phrases(words, lexicon)  # the entities
-    subjects = Subjects(words, phrases, lexicon)  # the subjects of words
+    words = read(doc)  # in one form, mended
+    phrases = Phrases(words)  # the entities
+    subjects = Subjects(words, phrases)  # the subjects of words
     clauses = Clauses(words, phrases, subjects)  # what verbs say
-    attached = PrepositionalAttachments(
-        words, phrases, subjects, clauses, lexicon
-    ).links  # and what prepositions and possessives do
+    attached = PrepositionalAttachments(words, phrases, subjects, clauses).links  # and prepositions and possessives
     # An object that the table renames to nothing ("front") is left out with its attributes and relations.
     entities = {
         at: entity
         for at, entity in sorted(phrases.entities.items())
-        if at in phrases.frames or lexicon.objects.get(entity.name, entity.name)
+        if at in phrases.frames or OBJECTS.get(entity.name, entity.name)
     }
     order = {number: at for at, number in enumerate(entities)}
-    objects = [_object(entity, lexicon) for entity in entities.values()]
+    objects = [_object(entity) for entity in entities.values()]
     links = [(order[a], name, order[b], span) for a, name, b, span in attached if a in order and b in order]
     for number, entity in entities.items():
         if entity.owner_name:
             span = words[entity.owner].span
             links.append((len(objects), "have", order[number], span))
-            objects.append(SceneObject(lexicon.objects.get(entity.owner_name) or entity.owner_name, (), 1, False, span))
+            objects.append(SceneObject(OBJECTS.get(entity.owner_name) or entity.owner_name, (), 1, False, span))
         for part, attribute, span in entity.parts:
             links.append((order[number], "have", len(objects), span))
             objects.append(SceneObject(part, (Attribute(attribute, span),), None, True, span))
         for name, doer, span in entity.covers:
             links.append((len(objects), name, order[number], span))
-            objects.append(SceneObject(lexicon.objects.get(doer) or doer, (), 1, False, span))
-    relations = dict.fromkeys(_relation(link, objects, lexicon) for link in links)
+            objects.append(SceneObject(OBJECTS.get(doer) or doer, (), 1, False, span))
+    relations = dict.fromkeys(_relation(link, objects) for link in links)
     named = tuple(relation for relation in relations if relation.lemma)
     return SceneGraph(tuple(objects), named, tuple(token.text for token in doc))
 
 
-def _object(entity: Entity, lexicon: Lexicon) -> SceneObject:
-    renamed = [(lexicon.attributes.get(name, name), span) for name, span in entity.attributes]
+def _object(entity: Entity) -> SceneObject:
+    renamed = [(ATTRIBUTES.get(name, name), span) for name, span in entity.attributes]
     attributes = tuple(Attribute(name, span) for name, span in renamed if name)
-    return SceneObject(
-        lexicon.objects.get(entity.name) or entity.name, attributes, entity.count, entity.plural, entity.span
-    )
+    name = OBJECTS.get(entity.name) or entity.name
+    return SceneObject(name, attributes, entity.count, entity.plural, entity.span)
 
 
-def _relation(link: tuple[int, str, int, Span], objects: list[SceneObject], lexicon: Lexicon) -> Relation:
+def _relation(link: tuple[int, str, int, Span], objects: list[SceneObject]) -> Relation:
     subject, name, entity, span = link
-    renamed = lexicon.relations.get(f"{name}|{objects[entity].lemma}", lexicon.relations.get(name, name))
+    renamed = RELATIONS.get(f"{name}|{objects[entity].lemma}", RELATIONS.get(name, name))
     if renamed.startswith("<"):
         subject, entity, renamed = entity, subject, renamed[1:]
     return Relation(subject, renamed, entity, span)
@@ -84,8 +78,8 @@ class PrepositionalAttachments:
     `links` are those of `clauses` and these; one of `clauses` gives way where a pronoun says it better.
     """
 
-    def __init__(self, words: list[Word], phrases: Phrases, subjects: Subjects, clauses: Clauses, lexicon: Lexicon):
-        self.words, self.phrases, self.subjects, self.lexicon = words, phrases, subjects, lexicon
+    def __init__(self, words: list[Word], phrases: Phrases, subjects: Subjects, clauses: Clauses):
+        self.words, self.phrases, self.subjects = words, phrases, subjects
         self.claimed = clauses.claimed
         self.links: list[Link] = list(clauses.links)
         for number, word in enumerate(words):
@@ -140,7 +134,7 @@ class PrepositionalAttachments:
     def _of(self, parts: list[int], wholes: list[int], span: Span) -> None:
         """ "leg of the man": the man has a leg; what else "of" may mean is known noun by noun."""
         for part, owner in itertools.product(parts, wholes):
-            how = self.lexicon.of.get(self.phrases.entities[part].name, "<have")
+            how = OF.get(self.phrases.entities[part].name, "<have")
             if how.startswith("<"):
                 self._say([owner], how[1:], [part], span)
             elif not how.startswith("transparent"):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..graph import Span
-from .lexicon import TABLES, WORDS, Lexicon, noun_lemma, verb_lemma, word_set
+from .lexicon import KNOWN, TABLES, WORDS, noun_lemma, verb_lemma, word_set
 from .repair import Node, repair
 
 if TYPE_CHECKING:
@@ -49,14 +49,14 @@ class Word:
         return verb_lemma(self.text)
 
 
-def read(doc: "Doc", lexicon: Lexicon) -> list[Word]:
+def read(doc: "Doc") -> list[Word]:
     """The words of a parsed caption in one form; a caption without a parse gives words that are attached to nothing."""
     heads = [-1 if token.head.i == token.i else token.head.i for token in doc]
     tree = [Node(token.lower_, token.pos_, token.dep_, head) for token, head in zip(doc, heads, strict=True)]
     repair(tree)
     texts = [node.text for node in tree]
     # a block is what becomes one word: a preposition of several words, words joined by hyphens, a known name
-    blocks = _blocks(texts, [bool(token.whitespace_) for token in doc], lexicon)
+    blocks = _blocks(texts, [bool(token.whitespace_) for token in doc])
     block_of = [number for number, (start, end, _) in enumerate(blocks) for _ in range(start, end)]
     words, units, outside = [], {}, {}
     for number, (start, end, name) in enumerate(blocks):
@@ -72,7 +72,7 @@ def read(doc: "Doc", lexicon: Lexicon) -> list[Word]:
         if name:
             units[number], pos, text = Preposition(name, start, end), "ADP", name
             outside[number] = [block_of[tree[at].head] for at in out if tree[at].head >= 0]
-        elif marked or (pos == "ADP" and is_preposition(text)):
+        elif marked or (pos == "ADP" and text in WORDS["single_prepositions"]):
             units[number] = Preposition(text, start, end)
         label = "root" if label == "ROOT" else label
         label = label if label in WORDS["kept_labels"] else label.partition(":")[0]
@@ -83,7 +83,7 @@ def read(doc: "Doc", lexicon: Lexicon) -> list[Word]:
     return words
 
 
-def _blocks(texts: Sequence[str], spaced: Sequence[bool], lexicon: Lexicon) -> list[tuple[int, int, str]]:
+def _blocks(texts: Sequence[str], spaced: Sequence[bool]) -> list[tuple[int, int, str]]:
     """(start, end, preposition name or ""): words joined by hyphens and prepositions of several words are one block."""
     blocks, at = [], 0
     while at < len(texts):
@@ -95,7 +95,7 @@ def _blocks(texts: Sequence[str], spaced: Sequence[bool], lexicon: Lexicon) -> l
         while end + 1 < len(texts) and texts[end] == "-" and not spaced[end - 1] and not spaced[end]:
             end += 2
         if end == at + 1 and end < len(texts):
-            is_name = f"{texts[at]} {noun_lemma(texts[end])}" in lexicon.names
+            is_name = f"{texts[at]} {noun_lemma(texts[end])}" in KNOWN["names"]
             end += is_name or _is_close_up(texts, at)
         blocks.append((at, end, ""))
         at = end
@@ -181,11 +181,6 @@ def attach(words: list[Word], child: int, head: int, label: str) -> None:
 LOCATIVE_NOUNS = {preposition: word_set(nouns) for preposition, nouns in TABLES["locative_nouns"].items()}
 FIXED = sorted((words.split() for words in TABLES["prepositions"]["fixed"]), key=len, reverse=True)  # longest first
 LONGEST = 6
-
-
-def is_preposition(word: str) -> bool:
-    """Whether a single word can be a preposition."""
-    return word in WORDS["single_prepositions"]
 
 
 def match(words: Sequence[str], start: int) -> tuple[int, str] | None:

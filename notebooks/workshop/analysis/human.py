@@ -63,7 +63,7 @@ def crisscrossed(path: str | Path, caption_ids: Sequence[str], image_ids: Sequen
         ItmlabError: missing columns, a score that is not a number from 0 to 5, or a pair with two different ratings
             (all of them, with their rows); no rating is about these captions and images.
     """
-    faults = Faults("crisscrossed", source=str(path))
+    faults = Faults("crisscrossed")
     caption_of = {str(identifier): index for index, identifier in enumerate(caption_ids)}
     image_of = {str(identifier): index for index, identifier in enumerate(image_ids)}
     ratings: dict[tuple[int, int], float] = {}

@@ -273,17 +273,17 @@ def measured(retrieved: Retrievals, direction: Direction = "t2i", *, k: int = 5,
     """
     side = retrieved.side(direction)
     phis = dict(side.relevance) if side.truth is None else {**side.relevance, "truth": (side.truth == 1).float()}
-    without = {"positives": side.positives, "keep_ground_truth": False}
+    without = side.positives
     annotated, most = side.positives.float(), int(side.positives.sum(1).max())
     values = {}
     for model, scores in side.similarity.items():
         measures = {f"R@{k}": semantic_recall_of_each(scores, annotated, k, relevant=most)}
         if direction == "i2t":
-            measures[f"Rⱽ@{k}"] = semantic_recall_of_each(scores, annotated, k, relevant=most, sense="any")
+            measures[f"Rⱽ@{k}"] = 100 * (measures[f"R@{k}"] > 0).double()
         for name, phi in side.relevance.items():
             measures[f"SR@{k} {name}"] = semantic_recall_of_each(scores, phi, k, relevant=relevant)
         measures |= {f"NCS@{k} {name}": ncs_of_each(scores, phi, k) for name, phi in phis.items()}
-        measures |= {f"NCS@{k} {name} (N)": ncs_of_each(scores, phi, k, **without) for name, phi in phis.items()}
+        measures |= {f"NCS@{k} {name} (N)": ncs_of_each(scores, phi, k, without=without) for name, phi in phis.items()}
         values[model] = {name: percent.numpy() for name, percent in measures.items()}
     return Measured(values, side.picture.numpy())
 
@@ -300,15 +300,16 @@ def semantic_recalls(
     References:
         Biten et al. (2022), Figure 3.
     """
-    depths = {"retrieved": k, "ideal": max(relevant), "keep_ground_truth": False}
+    depths = {"retrieved": k, "ideal": max(relevant)}
     recalls = {model: {} for model in retrieved.similarity}
     for direction in ("t2i", "i2t"):
         side = retrieved.side(direction)
         for model, scores in side.similarity.items():
-            ranking = SemanticRanking.of(scores, side.relevance["CIDEr"], positives=side.positives, **depths)
+            ranking = SemanticRanking.of(scores, side.relevance["CIDEr"], without=side.positives, **depths)
+            shares = [values[~values.isnan()] for values in (ranking.recalls(k, m) for m in relevant)]
             recalls[model][direction] = {
-                sense: np.array([float(ranking.recalls(k, m, sense=sense).nanmean()) for m in relevant])
-                for sense in ("any", "share")
+                "any": np.array([100 * float((values > 0).double().mean()) for values in shares]),
+                "share": np.array([float(values.mean()) for values in shares]),
             }
     return recalls
 

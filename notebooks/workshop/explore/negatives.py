@@ -176,7 +176,7 @@ TIMES = 3  # maskings of each kind
 
 
 def explore_masking(
-    caption: str = CAPTION, *, parser: str = "english", parse: Callable[[Sequence[str]], list[SceneGraph]] | None = None
+    caption: str = CAPTION, *, parse: Callable[[Sequence[str]], list[SceneGraph]] | None = None
 ) -> Explorer:
     """Return the explorer of a caption's scene graph and of what maskings hide.
 
@@ -185,13 +185,12 @@ def explore_masking(
 
     Args:
         caption: the first caption.
-        parser: the name of a parser of `text.parse`.
         parse: parses instead of `text.parse`.
     """
     typed = ipywidgets.Text(caption, description="caption", continuous_update=False, **wide(678))
     probability = ipywidgets.FloatSlider(PROBABILITY, min=0, max=1, step=0.05, description="probability", **wide())
     seed = ipywidgets.IntSlider(0, 0, 99, description="seed", **wide())
-    read = parse or partial(text.parse, parser=parser, cache=False)
+    read = parse or partial(text.parse, cache=False)
 
     @lru_cache(maxsize=1)  # the last caption only
     def parsed(text: str) -> tuple[SceneGraph, go.Figure]:
