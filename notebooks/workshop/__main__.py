@@ -18,7 +18,7 @@ from itmlab.cli import (
 )
 from itmlab.errors import ItmlabError
 
-from . import pretraining, tour
+from . import tour
 from .report import measure_page
 
 app = typer.Typer(
@@ -32,7 +32,6 @@ app = typer.Typer(
 app.command("tour")(tour.run_tour)
 app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(tour.lab)  # to JupyterLab
 app.command()(tour.figures)
-app.command()(pretraining.pretrain)
 
 
 @app.command()
