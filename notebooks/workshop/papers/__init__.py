@@ -79,11 +79,16 @@ def reproduce(
     if keep and (not fresh or data is not None or size != "tiny" or changes):
         raise ItmlabError("only a fresh tiny run on scenes, unchanged, is kept", where="--keep", remedy="leave it out")
     results: dict[str, Result | None] = {}
+    compared = {}  # items with the same rows, as two tables of a paper, are compared once
     for name, entry in entries(chosen).items():
         results[name] = None
         if fresh and entry.rows:
             began = time.monotonic()
-            comparison = entry.run(data, size=size, seeds=seeds, changes=changes, run_root=run_root, jobs=jobs)
+            setting = repr([entry.rows, entry.options, entry.tested, entry.relevance, entry.truth, entry.averaged])
+            if setting not in compared:
+                training = {"size": size, "seeds": seeds, "changes": changes, "run_root": run_root, "jobs": jobs}
+                compared[setting] = entry.run(data, **training)
+            comparison = replace(compared[setting], baseline=entry.baseline or compared[setting].labels[0])
             results[name] = replace(entry.result_of(comparison, size=size), commit=checked_out())
             save_result(results[name], None if keep else run_root)
             print(f"{name}: {(time.monotonic() - began) / 60:.1f} minutes", flush=True)

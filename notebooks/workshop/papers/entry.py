@@ -307,8 +307,6 @@ class Entry:
 
     def table(self, result: Result | None = None) -> pandas.DataFrame:
         """The printed rows beside those measured here: columns ("printed", ...) and ("here", ...)."""
-        import pandas
-
         if self.published is None:
             raise ItmlabError(f"{self.item} is not a table")
         printed = pandas.DataFrame.from_dict(self.published.rows, orient="index", columns=self.published.columns)
