@@ -11,8 +11,8 @@ from itmlab.cli import (
     DataOptions,
     DataRoot,
     Words,
-    changes_of,
     load_data,
+    pairs,
     run_commands,
 )
 from itmlab.errors import ItmlabError
@@ -70,7 +70,7 @@ def reproduce(
     if not fresh and (data != "scenes" or option):
         raise ItmlabError("no results of other data are committed", where="--data", remedy="add --fresh, which trains")
     loaded = load_data(data, root, option) if data != "scenes" or option else None
-    training = {"size": size, "seeds": seeds, "changes": changes_of(change), "run_root": run_root}
+    training = {"size": size, "seeds": seeds, "changes": pairs(change, "--set"), "run_root": run_root}
     reproduce_items(item, fresh=fresh, keep=keep, data=loaded, **training)
 
 
