@@ -423,7 +423,7 @@ def recipe_of(row: Mapping[str, Any], size: str) -> Recipe:
         way = row["way"]
         recipe = itmlab.recipe(row["recipe"], on=way.get("on"), start=way.get("start"))
         changes = {**way.get("changes", {}), **changes, **row.get("tiny_changes", {})}
-    return recipe.replace(**{name.replace(".", "__"): value for name, value in changes.items()})
+    return recipe.replace(**changes)
 
 
 @cache
