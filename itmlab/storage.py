@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Literal, TypeVar
+from typing import IO, Any, BinaryIO, TypeVar
 
 from .errors import ItmlabError, UnusablePath
 
@@ -319,20 +319,12 @@ def fetched(name: str, load: Callable[[], Result]) -> Result:
         hub.setLevel(level)
 
 
-# Where the shipped weights are, which profile a notebook runs in, how many cores there are.
+# Where the shipped weights are, and how many cores there are.
 
 
 def weights_directory() -> Path:
     """Return the folder of the pretrained weights: the package, or ITMLAB_WEIGHTS while they are trained again."""
     return Path(os.environ.get("ITMLAB_WEIGHTS") or Path(__file__).parent)
-
-
-def profile() -> Literal["quick", "full"]:
-    """Return `quick` (a laptop's minute) or `full` (what made the figures), as ITMLAB_PROFILE says."""
-    chosen = os.environ.get("ITMLAB_PROFILE", "quick")
-    if chosen not in ("quick", "full"):
-        raise ItmlabError(f"unknown profile {chosen!r}", where="ITMLAB_PROFILE", remedy="use quick or full")
-    return chosen
 
 
 def cores() -> int:

@@ -100,7 +100,7 @@ class Detector(nn.Module):
             model = cls({name: tuple(asked[name]) for name in questions()})
             model.load_state_dict({name: value.float() for name, value in load_file(path).items()})
         except Exception as error:  # safetensors, torch and a missing name each have an error of their own
-            remedy = "python -m workshop pretrain detector makes one"
+            remedy = "itmlab.scenes.detector.learn_to_detect makes one"
             raise ItmlabError(f"no detector of scenes ({error!r:.160})", where=str(path), remedy=remedy) from None
         return model.eval()
 

@@ -173,7 +173,7 @@ class Items(Directive):
     def run(self) -> list[nodes.Node]:
         """Return one row per table or figure."""
         from workshop.papers import entries
-        from workshop.papers.drawing import verdicts_in_words
+        from workshop.papers.words import verdicts_in_words
 
         header = ["item", "what it shows", "verdicts here", "figures", "command"]
         body = [

@@ -10,7 +10,6 @@ from itmlab.cli import (
     DataName,
     DataOptions,
     DataRoot,
-    Folds,
     Words,
     load_data,
     pairs,
@@ -18,7 +17,7 @@ from itmlab.cli import (
 )
 from itmlab.errors import ItmlabError
 
-from . import pretraining, tour
+from . import tour
 from .report import measure_page
 
 app = typer.Typer(
@@ -32,7 +31,6 @@ app = typer.Typer(
 app.command("tour")(tour.run_tour)
 app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(tour.lab)  # to JupyterLab
 app.command()(tour.figures)
-app.command()(pretraining.pretrain)
 
 
 @app.command()
@@ -54,7 +52,6 @@ def reproduce(
     size: Annotated[str, typer.Option(help="tiny; base or large are the papers' sizes.")] = "tiny",
     seeds: Annotated[int, typer.Option(help="How many runs of each row.")] = 2,
     change: Annotated[Words, typer.Option("--set", help="In every recipe, FIELD=VALUE (data.steps=20).")] = None,
-    folds: Folds = 1,
     run_root: Annotated[Path, typer.Option(help="Where runs and results go.")] = Path("runs/papers"),
     data: DataName = "scenes",
     root: DataRoot = None,
@@ -73,8 +70,8 @@ def reproduce(
     if not fresh and (data != "scenes" or option):
         raise ItmlabError("no results of other data are committed", where="--data", remedy="add --fresh, which trains")
     loaded = load_data(data, root, option) if data != "scenes" or option else None
-    training = {"size": size, "seeds": seeds, "folds": folds, "run_root": run_root}
-    reproduce_items(item, fresh=fresh, keep=keep, data=loaded, changes=pairs(change, "--set"), **training)
+    training = {"size": size, "seeds": seeds, "changes": pairs(change, "--set"), "run_root": run_root}
+    reproduce_items(item, fresh=fresh, keep=keep, data=loaded, **training)
 
 
 if __name__ == "__main__":

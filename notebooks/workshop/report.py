@@ -1,6 +1,5 @@
 """The report's pages measure their own results: the Python blocks of a page, run in order."""
 
-import os
 import re
 import subprocess
 import sys
@@ -49,7 +48,6 @@ def measure_page(page: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder) / f"{page}.py"
         script.write_text(page_code(page), encoding="utf-8")
-        environment = {**os.environ, "ITMLAB_PROFILE": "full"}
-        code = subprocess.call([sys.executable, str(script)], cwd=notebook_directory(), env=environment)
+        code = subprocess.call([sys.executable, str(script)], cwd=notebook_directory())
     if code:
         raise ItmlabError(f"the code of page {page} ended with exit code {code}", remedy="its last lines say why")

@@ -23,20 +23,12 @@ from .places import figure_directory, notebook_directory, threads_of_a_process
 CELL_TIMEOUT = 1800  # seconds; a cell that takes longer hangs
 TOUR = "itmlab_tour"  # marks executed notebooks, the only ones that the next tour overwrites
 ON_PHOTOGRAPHS = "12_on_photographs"  # needs the extra "photos"
-UNREACHABLE = "http://127.0.0.1:9"  # nothing listens there, so anything that needs the network fails at once
-WITHOUT_NETWORK = {
-    "HF_HUB_OFFLINE": "1",
-    "http_proxy": UNREACHABLE,
-    "https_proxy": UNREACHABLE,
-    "no_proxy": "localhost,127.0.0.1",
-}
 
 
 def run_tour(
     only: Annotated[Words, typer.Option(help="Only notebooks whose names begin so (04); repeatable.")] = None,
     out: Annotated[Path, typer.Option(help="Where the executed notebooks go.")] = Path("runs/tour"),
     jobs: Annotated[int | None, typer.Option(help="Notebooks at a time: 2, or 1 on one core.", min=1)] = None,
-    workshop: Annotated[bool, typer.Option(help="Without network, and warm every cache for a workshop.")] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Write the outputs into the notebooks themselves.")] = False,
     force: Force = False,
 ) -> None:
@@ -48,9 +40,6 @@ def run_tour(
         refuse_foreign(out / notebook.name, TOUR, force=force)
     print("drawing the scenes world (once; later runs read it from the cache) …", flush=True)
     load("scenes")
-    if workshop:
-        os.environ.update(WITHOUT_NETWORK)
-        lab_environment()
     started = time.monotonic()
     stops = tour(notebooks, out.resolve(), jobs=jobs or min(2, cores()))
     passed = sum(stop.error is None for stop in stops)
@@ -135,12 +124,7 @@ async def _run_all(notebooks: list[Path], out: Path, jobs: int) -> list[Stop]:
         return await asyncio.gather(*map(run, notebooks))
 
 
-async def run_notebook(
-    notebook: Path,
-    executed: Path,
-    threads: int = 1,
-    on_cell: Callable[..., None] | None = None,
-) -> Stop:
+async def run_notebook(notebook: Path, executed: Path, threads: int, on_cell: Callable[..., None]) -> Stop:
     """Run one notebook from a clean kernel in its own folder.
 
     Args:
@@ -167,9 +151,11 @@ async def run_notebook(
         resources={"metadata": {"path": str(notebook.parent)}},
         on_cell_executed=on_cell,
     )
+    environment = {**threads_of_a_process(threads), **os.environ, "ITMLAB_STATIC": "1"}
+    environment["ITMLAB_FIGURES"] = str(figure_directory().resolve())  # the kernel has another working directory
     started, error = time.monotonic(), None
     try:
-        await client.async_execute(env=_kernel_environment(threads))
+        await client.async_execute(env=environment)
     except (CellExecutionError, CellTimeoutError, RuntimeError) as failure:  # RuntimeError: the kernel died
         error = str(failure).strip()
     finally:
@@ -177,23 +163,6 @@ async def run_notebook(
     seconds = time.monotonic() - started
     shown = outputs.save_figures(content, notebook.stem[:2], figure_directory() / "tour")
     return Stop(notebook.stem, seconds, error, shown)
-
-
-def _kernel_environment(threads: int) -> dict[str, str]:
-    """The environment of a notebook's kernel, whose working directory is the notebook's folder."""
-    return {
-        **threads_of_a_process(threads),
-        **os.environ,
-        **absolute_folders(),
-        "ITMLAB_STATIC": "1",
-        "ITMLAB_FIGURES": str(figure_directory().resolve()),
-    }
-
-
-def absolute_folders() -> dict[str, str]:
-    """The folders that the environment names, as absolute paths for a process in another working directory."""
-    names = ("ITMLAB_CACHE", "ITMLAB_FIGURES", "ITMLAB_WEIGHTS", "ITMLAB_REAL_DATA")
-    return {name: str(Path(os.environ[name]).resolve()) for name in names if os.environ.get(name)}
 
 
 # JupyterLab and the figures' pages.
@@ -206,7 +175,7 @@ def lab(context: typer.Context) -> None:
     """Open JupyterLab on the first notebook (further arguments go to JupyterLab)."""
     first = find_notebooks()[0]
     command = [sys.executable, "-m", "jupyterlab", str(first), *context.args]
-    raise typer.Exit(subprocess.call(command, cwd=first.parent, env={**lab_environment(), **absolute_folders()}))
+    raise typer.Exit(subprocess.call(command, cwd=first.parent, env=lab_environment()))
 
 
 def lab_environment() -> dict[str, str]:

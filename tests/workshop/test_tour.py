@@ -10,7 +10,6 @@ from pathlib import Path
 
 import nbformat
 import pytest
-import typer
 from workshop import tour as module
 from workshop.outputs import keep_outputs, outputs_belong
 from workshop.tour import TOUR, tour
@@ -71,20 +70,6 @@ def test_the_tour_goes_on_after_a_failure(notebooks, tmp_path, monkeypatch):
     assert [stop.error is None for stop in stops] == [False, False, False, True]
     assert "ZeroDivisionError" in errors["raises"] and "timed out" in errors["hangs"] and "died" in errors["dies"]
     assert {path.name for path in (tmp_path / "out").iterdir()} == {path.name for path in paths}
-
-
-def test_a_workshop_is_prepared_without_network(notebooks, tmp_path, monkeypatch, capsys):
-    for name in module.WITHOUT_NETWORK:  # restored after the test
-        monkeypatch.setenv(name, "")
-    monkeypatch.setenv("ITMLAB_CACHE", str(tmp_path / "cache"))
-    fetches = "import urllib.request\nurllib.request.urlopen('http://example.org', timeout=5)"
-    paths = notebooks(fetches=fetches)
-    monkeypatch.setattr(module, "find_notebooks", lambda only: paths)
-    monkeypatch.setattr("itmlab.data.load", lambda name: None)
-    with pytest.raises(typer.Exit):
-        module.run_tour(only=None, out=tmp_path / "out", jobs=1, workshop=True, force=False)
-    assert "URLError" in capsys.readouterr().out
-    assert (tmp_path / "cache" / "lab").is_dir()
 
 
 def test_an_interrupted_tour_ends_its_kernels(notebooks, tmp_path):

@@ -12,40 +12,28 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas
+
+from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError
 
-from ..places import project_directory
+from ..places import CHECKOUT
 from ..plots.results import Result, save_result
-from .drawing import draw_claims, draw_costs, entry_in_lines
-from .entry import PAPERS, Claim, Entry, Table, cached_result, entries, read_paper
-
-if TYPE_CHECKING:
-    import pandas
-
-    from itmlab.data.captionset import CaptionSet
+from .entry import PAPERS, Claim, Entry, Table, entries, read_paper
+from .words import entry_in_lines
 
 DISCLAIMER = (
     "Measured with small models on a small drawn world: a row says what holds here, "
     "not whether a paper's own numbers are right."
 )
-__all__ = [
-    "DISCLAIMER",
-    "Claim",
-    "Entry",
-    "Table",
-    "draw_claims",
-    "draw_costs",
-    "entries",
-    "ledger",
-    "reproduce",
-]
+__all__ = ["DISCLAIMER", "Claim", "Entry", "Table", "entries", "ledger", "reproduce"]
 
 fne, sam, tags, itcontrast = (SimpleNamespace(**read_paper(paper)) for paper in PAPERS)
 
 
-def ledger(chosen: str = "all") -> "pandas.DataFrame":
+def ledger(chosen: str = "all") -> pandas.DataFrame:
     """Return one row per claim: its place, the paper's number, ours with its 95 % interval, and the verdict.
 
     "kind" tells claims of a paper from controls and from questions of this project. "headroom" is what a perfect
@@ -55,8 +43,6 @@ def ledger(chosen: str = "all") -> "pandas.DataFrame":
     Args:
         chosen: a paper, an item, or "all".
     """
-    import pandas
-
     return pandas.DataFrame([row for entry in entries(chosen).values() for row in entry.verdicts()])
 
 
@@ -73,12 +59,11 @@ def reproduce(
     *,
     fresh: bool = False,
     keep: bool = False,
-    data: "CaptionSet | None" = None,
+    data: CaptionSet | None = None,
     size: str = "tiny",
     seeds: int = 2,
     run_root: str | Path = "runs/papers",
     changes: Mapping[str, Any] | None = None,
-    folds: int = 1,
     jobs: int | None = None,
 ) -> dict[str, Result | None]:
     """Print items with our numbers beside the papers' and their verdicts; return each item's fresh result.
@@ -89,27 +74,24 @@ def reproduce(
         chosen: a paper, an item, or "all".
         fresh: train the rows now instead of using the committed results; the result is written to `run_root`.
         keep: write it to `results` instead, where the ledger reads it (tiny, on scenes, unchanged only).
-        folds: how many galleries the test pictures are divided into (COCO 1K: 5).
         changes: made in every recipe.
     """
-    if keep and (not fresh or data is not None or size != "tiny" or changes or folds > 1):
+    if keep and (not fresh or data is not None or size != "tiny" or changes):
         raise ItmlabError("only a fresh tiny run on scenes, unchanged, is kept", where="--keep", remedy="leave it out")
-    training = {"size": size, "seeds": seeds, "changes": changes, "run_root": run_root, "jobs": jobs}
     results: dict[str, Result | None] = {}
     compared = {}  # items with the same rows, as two tables of a paper, are compared once
     for name, entry in entries(chosen).items():
         results[name] = None
         if fresh and entry.rows:
-            protocol = entry.options, entry.tested, entry.relevance, entry.truth, entry.averaged
-            setting = repr((entry.recipes(size), protocol))
+            began = time.monotonic()
+            setting = repr([entry.rows, entry.options, entry.tested, entry.relevance, entry.truth, entry.averaged])
             if setting not in compared:
-                began = time.monotonic()
-                compared[setting] = entry.run(data, folds=folds, **training)
-                print(f"{name}: {(time.monotonic() - began) / 60:.1f} minutes", flush=True)
+                training = {"size": size, "seeds": seeds, "changes": changes, "run_root": run_root, "jobs": jobs}
+                compared[setting] = entry.run(data, **training)
             comparison = replace(compared[setting], baseline=entry.baseline or compared[setting].labels[0])
-            results[name] = replace(entry.result_of(comparison, size=size, folds=folds), commit=checked_out())
+            results[name] = replace(entry.result_of(comparison, size=size), commit=checked_out())
             save_result(results[name], None if keep else run_root)
-            cached_result.cache_clear()
+            print(f"{name}: {(time.monotonic() - began) / 60:.1f} minutes", flush=True)
         print(entry_in_lines(entry, results[name]), end="\n\n", flush=True)
     print(DISCLAIMER)
     return results
@@ -117,8 +99,8 @@ def reproduce(
 
 def checked_out() -> str:
     """Return the commit that is checked out, or "" outside a checkout or without git."""
-    directory, git = project_directory(), shutil.which("git")
-    if directory is None or git is None:
+    git = shutil.which("git")
+    if git is None:
         return ""
-    words = [git, "rev-parse", "--short", "HEAD"]
-    return subprocess.run(words, cwd=directory, capture_output=True, text=True, check=False).stdout.strip()
+    words = [git, "-C", str(CHECKOUT), "rev-parse", "--short", "HEAD"]
+    return subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip()

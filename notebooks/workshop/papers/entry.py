@@ -11,31 +11,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+import pandas
+
+import itmlab
+from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError
 from itmlab.fields import did_you_mean
 from itmlab.metrics.statistics import Interval, holm, smallest_effect, verdict
+from itmlab.train import Comparison, Recipe, compare_runs, ensemble, trained
 
 from ..plots.results import Result, comparison_rows, difference_rows, list_results, load_result
-
-if TYPE_CHECKING:
-    import pandas
-
-    from itmlab.data.captionset import CaptionSet
-    from itmlab.train import Comparison
-    from itmlab.train.recipes import Recipe
 
 PAPERS = {"fne": "FNE", "sam": "SAM", "tags": "TAGS-DC", "itcontrast": "ITContrast"}
 RECALLS = tuple(f"{direction} R@{k}" for direction in ("i2t", "t2i") for k in (1, 5, 10))
 SEMANTICS = tuple(name.replace("R@", "N@") for name in RECALLS)
-TRUTHS = ("i2t mAP@R", "t2i mAP@R")  # against all that is true
 SHARE_OF_TRUTH = "RSum, % of oracle (specific)"  # of a ranking that puts the most specific true candidates first
-COLUMNS = (*RECALLS, "RSum", *SEMANTICS, "Nsum", "Nsum(N)", *TRUTHS)  # of a measured table, in this order
+COLUMNS = (*RECALLS, "RSum", *SEMANTICS, "Nsum", "Nsum(N)", "i2t mAP@R", "t2i mAP@R")  # of a measured table
 
 ALIGNED = {"vit_dual_encoder", "region_dual_encoder"}  # shipped runs with which `start="aligned"` begins
-
-cached_result = cache(load_result)  # `reproduce --keep` clears it
 
 
 @dataclass(frozen=True)
@@ -90,13 +85,6 @@ class Claim:
     kind: Literal["paper", "control", "own"] = "paper"
 
     @property
-    def condition(self) -> str:
-        """What must be true of the measured value: "higher than 0"."""
-        if self.expected == "equal":
-            return f"within {self.margin:g} of {self.mark:g}"
-        return f"{self.expected} than {self.mark:g}"
-
-    @property
     def measure(self) -> str:
         """The compared measure without the paper's data set: "RSum" of "Flickr30K: RSum"."""
         return self.compare[2].rpartition(": ")[2] if self.compare else ""
@@ -109,7 +97,7 @@ class Claim:
 
 def _interval(place: Mapping[str, Any]) -> Interval:
     wanted = dict(place)
-    return cached_result(wanted.pop("result")).interval(**wanted)
+    return load_result(wanted.pop("result")).interval(**wanted)
 
 
 def independent_difference(first: Interval, second: Interval) -> Interval:
@@ -143,7 +131,6 @@ class Entry:
         published: the printed table.
         rows: how to train each row of the table, by label; see `recipe_of`. Controls that the paper lacks are among
             them. A row with `after` continues the run of that row with the same seed, as a second stage does.
-        tiny: the paper's ways of making a row tiny, by name; `way` is the entry's default.
         baseline: the row that others are compared with.
         oracle: the row that must win, because it knows what is true. Its lead over a claim's second row is the
             headroom of the claim.
@@ -162,8 +149,6 @@ class Entry:
     claims: Sequence[Claim] = ()
     figures: Sequence[str] = ()
     rows: Mapping[str, Any] = field(default_factory=dict)
-    tiny: Mapping[str, Any] = field(default_factory=dict)
-    way: str = ""
     baseline: str | None = None
     oracle: str = ""
     harmful: str = ""
@@ -192,23 +177,16 @@ class Entry:
         """The command that trains its tiny rows and keeps the result; "" where it names no recipes."""
         return f"python -m workshop reproduce {self.name} --fresh --keep --seeds 5" if self.rows else ""
 
-    def recipes(self, size: str = "tiny") -> "dict[str, Recipe]":
+    def recipes(self, size: str = "tiny") -> dict[str, Recipe]:
         """The recipes of its rows at a size, by label."""
-        return {
-            label: recipe_of(row, size, self.tiny, self.way)
-            for label, row in self.rows.items()
-            if size == "tiny" or not _row(row).get("only_tiny")
-        }
-
-    def stage_before(self, label: str) -> str:
-        """The row whose run a row continues, or ""."""
-        return _row(self.rows[label]).get("after", "")
+        rows = {label: row for label, row in self.rows.items() if size == "tiny" or not row.get("only_tiny")}
+        return {label: recipe_of(row, size) for label, row in rows.items()}
 
     # Verdicts.
 
     def result(self) -> Result | None:
         """The committed result of a run of this entry, if there is one."""
-        return cached_result(self.name) if self.name in list_results() else None
+        return load_result(self.name) if self.name in list_results() else None
 
     def printed(self, claim: Claim) -> float | None:
         """The paper's number for a claim; None where it has none, as for a control."""
@@ -245,55 +223,42 @@ class Entry:
         return rows
 
     def _verdict(self, claim: Claim, run: Result | None) -> dict[str, Any]:
-        labels = {*self.rows, *self.averaged}
-        trainable = bool(claim.compare) and not claim.without and {*claim.compare[:2]} <= labels
-        interval, by, source = Interval(math.nan, math.nan, math.nan), claim.by, ""
-        p = math.nan  # also where equality is claimed
-        command = self.command if trainable else ""
-        pair = dict(zip(("row", "minus"), claim.compare, strict=False))
-        seeds = len(run.seeds) if run else 0
-        if seeds > 1 and claim.compare and not claim.without and run.select(**pair, measure=claim.measure):
-            interval, by = self._answer(claim, run)
-            source = self.name
-            if claim.expected != "equal":
-                p = run.row(**pair, measure=claim.measure).get("p", math.nan)
-        elif claim.measured:
-            interval, source = claim.interval(), claim.measured["result"]
-            command = command or cached_result(source).command
-        says, reason = "not run", ""
-        own_run = run if source == self.name else None
-        headroom = self.headroom(claim, own_run)
-        if source:
-            reason = self._why_no_test(claim, headroom, own_run)
-            decided = verdict(interval, expected=claim.expected, mark=claim.mark, margin=claim.margin)
-            says = "no test" if reason else decided
-        elif trainable and seeds == 1:
-            reason = "its rows need two seeds or more"
-        else:
-            reason = claim.without or (not trainable and self.without) or "no run of it is committed"
-        return {
+        trainable = bool(claim.compare) and not claim.without and {*claim.compare[:2]} <= {*self.rows, *self.averaged}
+        row = {
             "paper": self.paper,
             "item": self.item,
             "place": self.place,
             "kind": claim.kind,
             "claim": claim.says,
-            "expected": claim.condition,
             "mark": claim.mark,
-            "margin": claim.margin,
             "unit": claim.unit or claim.measure,
             "printed": self.printed(claim),
-            "here": interval.value,
-            "lower": interval.lower,
-            "upper": interval.upper,
-            "headroom": headroom,
-            "verdict": says,
-            "p": p,
-            "smallest": smallest_effect(interval),
-            "by": by,
-            "measured in": source,
-            "command": command,
-            "why not": reason,
+            "verdict": "not run",
+            "p": math.nan,  # also where equality is claimed
+            "by": claim.by,
+            "measured in": "",
+            "command": self.command if trainable else "",
+            "why not": claim.without or (not trainable and self.without) or "no run of two or more seeds is committed",
         }
+        interval, own_run = Interval(math.nan, math.nan, math.nan), None
+        pair = dict(zip(("row", "minus"), claim.compare, strict=False))
+        if claim.compare and not claim.without and run and len(run.seeds) > 1:
+            own_run = run if run.select(**pair, measure=claim.measure) else None
+        if own_run:
+            interval, row["by"] = self._answer(claim, own_run)
+            row["measured in"] = self.name
+            if claim.expected != "equal":
+                row["p"] = own_run.row(**pair, measure=claim.measure).get("p", math.nan)
+        elif claim.measured:
+            interval, row["measured in"] = claim.interval(), claim.measured["result"]
+            row["command"] = row["command"] or load_result(claim.measured["result"]).command
+        row["headroom"] = self.headroom(claim, own_run)
+        if row["measured in"]:
+            row["why not"] = self._why_no_test(claim, row["headroom"], own_run)
+            decided = verdict(interval, expected=claim.expected, mark=claim.mark, margin=claim.margin)
+            row["verdict"] = "no test" if row["why not"] else decided
+        here = dict(zip(("here", "lower", "upper"), interval, strict=True))
+        return {**row, **here, "smallest": smallest_effect(interval)}
 
     def _answer(self, claim: Claim, run: Result) -> tuple[Interval, str]:
         """The difference of a claim's two rows in a run of this entry, and how it was measured, in words."""
@@ -340,10 +305,8 @@ class Entry:
                     return f"the control {control!r} {fault}"
         return ""
 
-    def table(self, result: Result | None = None) -> "pandas.DataFrame":
+    def table(self, result: Result | None = None) -> pandas.DataFrame:
         """The printed rows beside those measured here: columns ("printed", ...) and ("here", ...)."""
-        import pandas
-
         if self.published is None:
             raise ItmlabError(f"{self.item} is not a table")
         printed = pandas.DataFrame.from_dict(self.published.rows, orient="index", columns=self.published.columns)
@@ -361,7 +324,7 @@ class Entry:
 
     def runs(
         self,
-        data: "CaptionSet | None" = None,
+        data: CaptionSet | None = None,
         *,
         run_root: str | Path,
         size: str = "tiny",
@@ -378,20 +341,14 @@ class Entry:
             chosen: the labels of some rows; all by default.
             changes: made in every recipe: `{"data__steps": 20}` for a quick look.
         """
-        from itmlab.train import ensemble, trained
-
         if not self.rows:
             raise ItmlabError(f"{self.item} has no recipes to run", remedy=self.without or "see its figure")
-        recipes = {label: recipe.replace(**dict(changes or {})) for label, recipe in self.recipes(size).items()}
-        labels = list(chosen or recipes)
-        for label in labels:
-            by_name(label, recipes, "row")
-        names = run_names(recipes)
-        data = data or self.data()
-        options = {"run_root": run_root, "jobs": jobs}
-        earlier = {label: self.stage_before(label) for label in labels if self.stage_before(label)}
-        first = dict.fromkeys([*(label for label in labels if label not in earlier), *earlier.values()])
-        rows = {names[label]: recipes[label] for label in first}
+        recipes = {label: recipe.replace(**(changes or {})) for label, recipe in self.recipes(size).items()}
+        labels, names = list(chosen or recipes), run_names(recipes)
+        data, options = data or self.data(), {"run_root": run_root, "jobs": jobs}
+        earlier = {label: self.rows[label]["after"] for label in labels if "after" in self.rows[label]}
+        first = {*labels, *earlier.values()} - earlier.keys()
+        rows = {names[label]: recipe for label, recipe in recipes.items() if label in first}
         trained_runs = trained(rows, data, seeds=seeds, **options)
         groups = {label: trained_runs[names[label]] for label in first}
         for label, before in earlier.items():
@@ -406,32 +363,23 @@ class Entry:
                 groups[label] = [ensemble(pair) for pair in zip(runs, [*runs[1:], runs[0]], strict=True)]
         return groups
 
-    def run(self, data: "CaptionSet | None" = None, *, folds: int = 1, **options: Any) -> "Comparison":
+    def run(self, data: CaptionSet | None = None, **options: Any) -> Comparison:
         """Train the table's rows (with `options` as `runs` takes them) and compare them.
 
         Args:
             data: what to train on, and whose test split rows are compared on; the drawn worlds by default.
-            folds: how many galleries the test pictures are divided into (COCO 1K: 5).
         """
-        from itmlab.train import compare_runs
-
         groups = self.runs(data, **options)
-        measures = {"baseline": self.baseline, "relevance": self.relevance, "truth": self.truth, "folds": folds}
-        return compare_runs(groups, data or self.test_data(), **measures)
+        measures = {"baseline": self.baseline, "relevance": self.relevance, "truth": self.truth}
+        return compare_runs(groups, data or self.data(**self.tested), **measures)
 
-    def data(self, **options: Any) -> "CaptionSet":
+    def data(self, **options: Any) -> CaptionSet:
         """The drawn world with the regions that its tiny recipes need; `options` replace the entry's."""
-        from itmlab.data import load
-
         recipe = next(iter(self.recipes().values()))
         needed = {"regions": recipe.data.regions} if recipe.model.reads == "regions" else {}
-        return load("scenes", **{**needed, **self.options, **options})
+        return itmlab.load("scenes", **{**needed, **self.options, **options})
 
-    def test_data(self) -> "CaptionSet":
-        """The drawn pictures on whose test split its tiny rows are compared."""
-        return self.data(**self.tested)
-
-    def result_of(self, comparison: "Comparison", **details: Any) -> Result:
+    def result_of(self, comparison: Comparison, **details: Any) -> Result:
         """The result of a run of this entry: every row's values and each claim's difference, one value per seed."""
         pairs = [claim.compare[:2] for claim in self.claims if claim.compare]
         pairs += [(self.oracle, other) for _, other in pairs]
@@ -439,8 +387,8 @@ class Entry:
         pairs = [pair for pair in pairs if {*pair} <= {*comparison.labels}]
         recipes = {label: runs[0].recipe.to_json() for label, runs in comparison.runs.items()}
         for label in self.rows.keys() & recipes.keys():
-            if self.stage_before(label):  # instead of this machine's path
-                recipes[label]["start"] = f"the run of {self.stage_before(label)}"
+            if "after" in self.rows[label]:  # instead of this machine's path
+                recipes[label]["start"] = f"the run of {self.rows[label]['after']}"
         rows = comparison_rows(comparison)
         for row, minus in dict.fromkeys(map(tuple, pairs)):
             rows += difference_rows(comparison, {row: (row, minus)})
@@ -460,31 +408,22 @@ class Entry:
 # Reading the TOML files.
 
 
-def _row(row: Any) -> dict[str, Any]:
-    return {"recipe": row} if isinstance(row, str) else row
-
-
-def recipe_of(row: Any, size: str, ways: Mapping[str, Any], default_way: str) -> "Recipe":
+def recipe_of(row: Mapping[str, Any], size: str) -> Recipe:
     """The recipe of a table's row.
 
     Args:
-        row: a recipe's name, or a table with `recipe`, `changes` at every size, `tiny` (a way of making it tiny),
-            `tiny_changes`, `only_tiny` and `after`.
+        row: `recipe` (a name), `changes` at every size, and what makes it tiny: `way` (`on` and `start` of
+            `itmlab.recipe`, and `changes` that the rows of a paper share) and `tiny_changes`.
         size: "tiny", "base" or "large".
-        ways: what each way adds to a tiny recipe: `on` and `start` of `itmlab.recipe`, and `changes`.
-        default_way: the way of rows that name none.
     """
-    from itmlab.train import recipe as named_recipe
-
-    row = _row(row)
     changes = dict(row.get("changes", {}))
     if size != "tiny":
-        recipe = named_recipe(row["recipe"], size=size)
+        recipe = itmlab.recipe(row["recipe"], size=size)
     else:
-        way = ways[row.get("tiny", default_way)]
-        recipe = named_recipe(row["recipe"], on=way.get("on"), start=way.get("start"))
+        way = row["way"]
+        recipe = itmlab.recipe(row["recipe"], on=way.get("on"), start=way.get("start"))
         changes = {**way.get("changes", {}), **changes, **row.get("tiny_changes", {})}
-    return recipe.replace(**{name.replace(".", "__"): value for name, value in changes.items()})
+    return recipe.replace(**changes)
 
 
 @cache
@@ -496,8 +435,10 @@ def read_paper(name: str) -> dict[str, Entry]:
     for item, fields in content.items():
         fields["claims"] = tuple(Claim(**claim) for claim in fields.get("claims", ()))
         fields["published"] = Table(**fields.pop("printed")) if "printed" in fields else None
-        way, rows = fields.pop("tiny", ""), fields.pop("recipes", {})
-        entries[item] = Entry(f"{name}.{item}", tiny=ways, way=way, rows=rows, **fields)
+        way, rows = fields.pop("tiny", ""), {}
+        for label, row in fields.pop("recipes", {}).items():
+            rows[label] = {**row, "way": ways[row.get("tiny", way)]}
+        entries[item] = Entry(f"{name}.{item}", rows=rows, **fields)
     return entries
 
 
@@ -509,20 +450,17 @@ def entries(chosen: str = "all") -> dict[str, Entry]:
     """
     papers = [chosen] if chosen in PAPERS else PAPERS
     listed = {entry.name: entry for paper in papers for entry in read_paper(paper).values()}
-    return listed if chosen in ("all", *PAPERS) else {chosen: by_name(chosen, listed)}
+    if chosen in ("all", *PAPERS):
+        return listed
+    if chosen not in listed:
+        raise ItmlabError(f"no item {chosen!r}", remedy=did_you_mean(chosen, listed))
+    return {chosen: listed[chosen]}
 
 
-def run_names(recipes: "Mapping[str, Recipe]") -> dict[str, str]:
+def run_names(recipes: Mapping[str, Recipe]) -> dict[str, str]:
     """The folders that a table's runs are trained in, by label: the recipe's name, with the label if rows share it."""
     count = Counter(recipe.name for recipe in recipes.values())
     return {
         label: recipe.name if count[recipe.name] == 1 else f"{recipe.name}, {label}"
         for label, recipe in recipes.items()
     }
-
-
-def by_name(name: str, known: Mapping[str, Any], kind: str = "item") -> Any:
-    """The value of `name`; an unknown name is an ItmlabError with the nearest known one."""
-    if name not in known:
-        raise ItmlabError(f"no {kind} {name!r}", remedy=did_you_mean(name, known))
-    return known[name]

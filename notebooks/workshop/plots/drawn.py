@@ -14,7 +14,6 @@ import plotly.graph_objects as go
 
 from itmlab.errors import ItmlabError
 from itmlab.fields import did_you_mean
-from itmlab.storage import profile
 
 from ..places import figure_directory
 from .canvas import draw_table
@@ -222,7 +221,7 @@ def draw_rows(name: str, rows: Rows) -> go.Figure:
 def record_result(name: str, rows: Rows, **changes: Any) -> go.Figure:
     """Replace the rows of the committed result NAME by new measurements, and draw and save its figure.
 
-    The code of the report's pages calls it. The quick profile leaves the committed result and its figure unchanged.
+    The code of the report's pages calls it; a notebook draws with `draw_rows`.
 
     Args:
         name: a result that exists and has a drawing.
@@ -235,8 +234,7 @@ def record_result(name: str, rows: Rows, **changes: Any) -> go.Figure:
     fresh = {"aggregate": False, "commit": "", "versions": {}}
     result = replace(load_result(name), rows=rows, **{**fresh, **changes})
     figure = draw_rows(name, rows)
-    if profile() == "full":
-        save_result(result, figure_directory().parent / "results")
+    save_result(result, figure_directory().parent / "results")
     return save(figure, name, {"result": f"results/{name}.json"})
 
 

@@ -39,7 +39,7 @@ class Result:
     Args:
         name: the file's name without its ending, for example "fne_contrasts".
         question: what it answers, in one sentence.
-        command: what measures it again: a command, or a notebook and its profile.
+        command: the command that measures it again.
         rows: the measured values; see the module's description for their keys.
         protocol: where METHODS.md describes the protocol, for example "METHODS 1.8".
         data: the data set's options or fingerprint.

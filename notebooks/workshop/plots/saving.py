@@ -29,7 +29,7 @@ from PIL import Image
 from plotly.io.base_renderers import MimetypeRenderer
 
 from itmlab.errors import ItmlabError
-from itmlab.storage import profile, read_json, refuse_foreign, refuse_foreign_files, write_bytes
+from itmlab.storage import read_json, refuse_foreign, refuse_foreign_files, write_bytes
 
 from ..places import figure_directory, notebook_directory
 from .theme import FONT, INK, MUTED, NIGHT, PANEL, PAPER, RULE, WIDTH, night_style, title_and_subtitle, titled
@@ -70,9 +70,8 @@ def save(
     Args:
         figure: any plotly figure.
         name: the files' name: letters, digits, _ and -.
-        provenance: what the figure shows, for example recipe, seed and data. The notebook, versions and the profile are
-            added.
-        directory: default: `figures`, or `figures/quick` in the quick profile.
+        provenance: what the figure shows, for example recipe, seed and data. The notebook and versions are added.
+        directory: default: `figures`.
         force: replace files that itmlab did not write.
 
     Returns:
@@ -83,9 +82,8 @@ def save(
     """
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name):
         raise ItmlabError(f"{name!r} is not a name for a figure", remedy="use letters, digits, _ and - only")
-    if directory is None:
-        directory = figure_directory() / "quick" if profile() == "quick" else figure_directory()
-    data, page, picture = (Path(directory) / f"{name}.{ending}" for ending in ("json", "html", "png"))
+    directory = Path(directory or figure_directory())
+    data, page, picture = (directory / f"{name}.{ending}" for ending in ("json", "html", "png"))
     refuse_foreign_files(data.parent, [data.name, page.name, picture.name], '"provenance": {', force=force)
     for other, mark in (("index.html", INDEX), (SCRIPT, "plotly.js")):
         refuse_foreign(data.parent / other, mark, force=force)
@@ -94,7 +92,7 @@ def save(
     if settings and not title:
         titled(figure, settings.get("title", ""), subtitle or settings.get("subtitle", ""))
     notebook = {"notebook": settings["notebook"]} if settings else {}
-    origin = {**notebook, **(provenance or {}), "profile": profile(), "versions": _versions()}
+    origin = {**notebook, **(provenance or {}), "versions": _versions()}
     write_bytes(data, figure_json(figure, origin))
     write_page(figure, origin, page)
     drawn = draw(figure)
@@ -103,7 +101,7 @@ def save(
     else:
         picture.unlink(missing_ok=True)  # it would show older data
         say_once(f"No PNG, only HTML and JSON: {drawn}")
-    write_index(Path(directory))
+    write_index(directory)
     return figure
 
 

@@ -3,13 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from workshop.analysis.synthesis import (
-    ROUNDING,
-    TERMS,
-    memory_sweep,
-    shares_by_temperature,
-    true_prototypes,
-)
+from workshop.analysis.synthesis import ROUNDING, TERMS, memory_sweep, shares_by_temperature, true_prototypes
 
 from itmlab.losses import InfoNCE, gaussian_noise
 from itmlab.synthesis import SynHNC
@@ -17,29 +11,6 @@ from itmlab.synthesis.synhnc import kmeans, squared_distances
 from tests.refusals import refused
 from tests.synthesis.memory_by_loops import kernel_weights, synthetic
 from tests.workshop.synthesis_batches import small_batch
-
-
-def scores_of(batch, synthesis):
-    """What the loss is given, drawn as the explanation draws."""
-    generator = torch.Generator().manual_seed(0)
-    created = synthesis(batch.anchors, batch.candidates, batch.positives, generator=generator)
-    random = gaussian_noise(128, batch.anchors, generator=generator)
-    return {
-        "scores": batch.scores,
-        "positives": batch.positives,
-        "positive_scores": batch.positive_scores,
-        "synthetic_scores": created.scores(batch.anchors),
-        "synthetic_allowed": created.allowed,
-        "noise_scores": batch.anchors @ random.T,
-    }
-
-
-def info_cmr(given, temperature):
-    """InfoCMR, for which synthetic negatives and noise are further columns of the scores."""
-    scores = torch.cat([given["scores"], given["synthetic_scores"], given["noise_scores"]], dim=1)
-    no_bar = torch.zeros_like(given["noise_scores"], dtype=torch.bool)
-    barred = torch.cat([given["positives"], ~given["synthetic_allowed"], no_bar], dim=1)
-    return InfoNCE(temperature)(scores, barred, given["positive_scores"])
 
 
 def by_loops(batch, clusters, sigma, weights):
@@ -94,14 +65,15 @@ def test_synthetic_negatives_of_false_negatives_are_counted():
 
 @pytest.mark.parametrize("temperature", [0.05, 0.5])
 def test_shares_of_the_denominator_are_the_gradient_of_the_loss(temperature):
-    batch, synthesis = small_batch(), SynHNC(3)
-    inputs = scores_of(batch, synthesis)
-    for name in ("scores", "synthetic_scores", "noise_scores"):
-        inputs[name] = inputs[name].clone().requires_grad_()
-    info_cmr(inputs, temperature).backward()
+    batch, synthesis, generator = small_batch(), SynHNC(3), torch.Generator().manual_seed(0)
+    created = synthesis(batch.anchors, batch.candidates, batch.positives, generator=generator)
+    noise = batch.anchors @ gaussian_noise(128, batch.anchors, generator=generator).T
+    parts = [part.clone().requires_grad_() for part in (batch.scores, created.scores(batch.anchors), noise)]
+    barred = torch.cat([batch.positives, ~created.allowed, torch.zeros_like(noise, dtype=torch.bool)], dim=1)
+    InfoNCE(temperature)(torch.cat(parts, dim=1), barred, batch.positive_scores).backward()
     shares = {kind: of[0] for kind, of in shares_by_temperature(batch, [temperature], synthesis).items()}
-    for kind, name in zip(TERMS[1:], ("scores", "synthetic_scores", "noise_scores"), strict=True):
-        assert shares[kind] == pytest.approx(100 * temperature * float(inputs[name].grad.sum()), abs=1e-2)
+    for kind, part in zip(TERMS[1:], parts, strict=True):
+        assert shares[kind] == pytest.approx(100 * temperature * float(part.grad.sum()), abs=1e-2)
     assert list(shares) == list(TERMS) and sum(shares.values()) == pytest.approx(100)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
-from workshop import analysis, papers, plots
+from workshop import analysis, plots
 from workshop.analysis.attention import AttentionMap
 from workshop.analysis.embeddings import BatchNeighbourhood
 from workshop.analysis.rankings import Ranking
@@ -47,7 +47,6 @@ OBJECTS = (MAN, SceneObject("horse", (), count=1), SceneObject("park"), SceneObj
 GRAPH = SceneGraph(OBJECTS, (Relation(0, "ride", 1), Relation(1, "like", 0), Relation(1, "in", 2), Relation(2, "x", 2)))
 SENTENCE = SceneGraph((SceneObject("<dog>", (), span=Span(1, 2)),), (), ("A", "<dog>", "runs", "."))
 LONG = SceneGraph((), (), ("word",) * 500 + ("w" * 900,))
-CLAIM = {"claim": HOSTILE, "printed": 1.0, "here": 2.0, "lower": 1.0, "upper": 3.0, "verdict": "held", "unit": "points"}
 
 
 def maps(*spoken):
@@ -102,9 +101,6 @@ DRAWINGS = {
         {"RSum": HOSTILE},
         printed={HOSTILE: {"RSum": 4.0}},
         **TITLES,
-    ),
-    "claims": lambda: papers.draw_claims(
-        [{**CLAIM, "mark": 0.0, "margin": 0.5}, {**CLAIM, "mark": 50.0, "margin": 0.0, "here": None}], title=HOSTILE
     ),
     "curves": partial(plots.draw_curves, {HOSTILE: {HOSTILE: np.ones((2, 3)), "b": np.ones(3)}}, **TITLES),
     "named curves": partial(plots.draw_curves, {"": {HOSTILE: CURVE[None], "b": CURVE}}, named_at_end=True),

@@ -138,14 +138,6 @@ def test_without_chrome_one_line_says_so_once_and_an_older_picture_goes(folder, 
     assert capsys.readouterr().out.count("\n") == 1 and not list(folder.glob("*.png"))
 
 
-def test_the_quick_profile_has_a_folder_of_its_own(tmp_path, no_chrome, monkeypatch):
-    monkeypatch.setenv("ITMLAB_FIGURES", str(tmp_path))
-    for profile, path in (("quick", tmp_path / "quick" / "a.json"), ("full", tmp_path / "a.json")):
-        monkeypatch.setenv("ITMLAB_PROFILE", profile)
-        save(figure(), "a", PROVENANCE)
-        assert path.is_file()
-
-
 @pytest.mark.parametrize("name", ["", "../a", "a/b", "a b", ".a", "a.png"])
 def test_names_that_are_not_file_names_are_refused(tmp_path, name):
     refused("name for a figure", save, figure(), name, PROVENANCE, directory=tmp_path)
