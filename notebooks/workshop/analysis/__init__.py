@@ -3,7 +3,7 @@
 import lazy_loader as lazy
 
 _NAMES = {  # module -> its public names, imported when first used
-    "attention": ("AttentionMap Pointing caption_maps pointing relevance word_drops word_maps word_masks "),
+    "attention": ("AttentionMap Pointing caption_maps pointing word_drops word_maps word_masks "),
     "embeddings": (
         "BatchNeighbourhood Embedded batch_neighbourhood embedded neighbours_kept project project_together "
     ),

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError
+from itmlab.metrics.ranking import require_positives
 from itmlab.models.encoded import evaluating
 from itmlab.models.pairs import looked_at
 from itmlab.synthesis.tags import cross_encoder_score
@@ -24,6 +25,22 @@ def model_of(run: Any) -> Any:
     return getattr(run, "model", run)
 
 
+def dual_encoder_of(run: Any, *, pictures: bool = False) -> Any:
+    """Return the model of a Run, or the model itself, if it has features of pictures and sentences.
+
+    Args:
+        run: a Run or a model.
+        pictures: whether features of patches are needed, which a model of regions lacks.
+
+    Raises:
+        ItmlabError: it has no such features.
+    """
+    model = model_of(run)
+    if not model.encodes_apart or (pictures and not model.takes_pictures):
+        raise ItmlabError(f"{type(model).__name__} has no such features of pictures", remedy="take a dual encoder")
+    return model
+
+
 def require_truth(truth: Any, data: CaptionSet) -> None:
     """Refuse data without ground truth."""
     if truth is None:
@@ -32,10 +49,7 @@ def require_truth(truth: Any, data: CaptionSet) -> None:
 
 def require_captions(data: CaptionSet) -> None:
     """Refuse data in which an image has no caption."""
-    missing = [number for number, captions in enumerate(data.captions_of_image) if not len(captions)]
-    if missing:
-        names = f"{len(missing)} images have no caption; the first is {data.image_ids[missing[0]]!r}"
-        raise ItmlabError(names, where=data.name, remedy="leave them out: data.select([...])")
+    require_positives(data.image_of_caption, len(data), "image")
 
 
 def matching(run: Any, data: CaptionSet) -> Match:

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import torch
 from PIL import Image
-from workshop.analysis.attention import Pointing, pointing, relevance, word_maps, word_masks
+from workshop.analysis.attention import Pointing, pointing, word_maps, word_masks
 
 from tests.workshop.small_world import small_set
 
@@ -62,7 +62,7 @@ def test_masks_of_words_go_with_their_maps(tiny):
 
 def test_relevance_is_the_positive_part_of_how_a_words_score_rises_with_a_patch(tiny, tiny_clip):
     """Against the derivative of the score along each patch's own features, by finite differences."""
-    result = relevance(tiny, NOISE, "a red square")
+    result = word_maps(tiny, NOISE, "a red square", measure="gradient")
     assert [entry.word for entry in result] == ["a", "red", "square"]
     tiny.eval()
     blocks, pixels = tiny.image_tower.modules(), tiny.prepare_images([NOISE])
@@ -83,4 +83,5 @@ def test_relevance_is_the_positive_part_of_how_a_words_score_rises_with_a_patch(
         slopes = [(score(patch, 1 + step) - score(patch, 1 - step)) / (2 * step) for patch in range(count)]
     slow = np.maximum(slopes, 0).reshape(tiny.patch_grid)
     assert slow.max() > 0 and np.allclose(result[1].weights, slow, atol=0.03 * slow.max() + 2e-6)
-    assert relevance(tiny_clip, NOISE, "a red square")[0].weights.shape == tiny_clip.patch_grid
+    of_clip = word_maps(tiny_clip, NOISE, "a red square", measure="gradient")
+    assert of_clip[0].weights.shape == tiny_clip.patch_grid
