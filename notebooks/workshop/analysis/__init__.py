@@ -7,8 +7,8 @@ _NAMES = {  # module -> its public names, imported when first used
     "embeddings": (
         "BatchNeighbourhood Embedded batch_neighbourhood embedded neighbours_kept project project_together "
     ),
-    "false_negatives": ("Curves Judgement Study curves judge negatives_taken posterior_quality study "),
-    "human": ("correlation_rows human_correlation "),
+    "false_negatives": ("Curves Judgement Study curves judge negatives_taken study "),
+    "human": ("rating_rows "),
     "kernel_memory": ("Attribution ReadOut SynthesisBatch attribution read_out synthesis_batch "),
     "lines": ("Calibration densities roc_curves sweep_curves true_images "),
     "noise": ("with_noise "),
@@ -18,7 +18,7 @@ _NAMES = {  # module -> its public names, imported when first used
     "negative_tables": ("fluency_table truth_by_filter "),
     "rankings": ("Measured Ranking Retrievals measured rank retrievals semantic_recalls truth_among_relevant "),
     "scoring": ("as_score matching "),
-    "synthesis": ("Curve MemorySweep hardness memory_sweep shares_by_temperature true_prototypes "),
+    "synthesis": ("MemorySweep hardness memory_sweep shares_by_temperature true_prototypes "),
     "word_accuracy": ("WordStudy WordTruth on_next_picture picture_worth word_study word_truth "),
     "words": ("Algorithm1 ExplainedSentence WordExample algorithm_1 corrections explain_words word_example "),
     "wrong_word": ("gains_without gradients_against word_doubts wrong_word_found "),

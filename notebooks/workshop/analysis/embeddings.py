@@ -1,16 +1,13 @@
 """A split's pictures and captions on one map, by several models: what training did to the common space.
 
-Maps are made by t-SNE (van der Maaten 2014) and UMAP (McInnes et al. 2018). They are kept in the cache. Below are the
+Maps are made by t-SNE (van der Maaten 2014) and UMAP (McInnes et al. 2018), and kept while Python runs. Below are the
 maps of whole models, and of one batch as an anchor sees it (ITContrast, Fig. 2).
 """
 
-import hashlib
-import json
 import warnings
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
-from importlib.metadata import version
+from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any, Literal, get_args
 
@@ -18,12 +15,11 @@ import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int64
 from numpy import ndarray
-from torch import Tensor, nn
+from torch import Tensor
 
 from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError, MissingPart
 from itmlab.models.encoded import evaluating
-from itmlab.storage import cache_directory, keep
 from itmlab.synthesis import SynHNC
 from itmlab.train.scores import Embeddings, embed
 
@@ -34,14 +30,13 @@ Features = Float[Tensor, "point dimension"] | Float[ndarray, "point dimension"]
 Method = Literal["tsne", "umap"]
 PERPLEXITY = 30  # of t-SNE, at most a third of the points
 NEIGHBOURS = 15  # of UMAP
-COMPILED_AGAIN = ("smooth_knn_dist", "compute_membership_strengths")  # by umap-learn in each process, unless cached
 
 
 def project(features: Features, method: Method = "tsne") -> Plane:
     """Place normalised features on a plane by scikit-learn's t-SNE or by UMAP, started from the principal components.
 
     Fewer than four points, or equal points, keep the coordinates of the principal components. The same features and
-    versions give the same coordinates on one machine; they are kept under `storage.cache_directory()`.
+    versions give the same coordinates on one machine.
 
     Args:
         features: of the points.
@@ -58,16 +53,13 @@ def project(features: Features, method: Method = "tsne") -> Plane:
     rows = _unit_rows(features)
     if len(rows) < 4 or np.ptp(rows, axis=0).max() <= 1e-6:
         return _principal_components(rows)
-    libraries = [version("scikit-learn"), version("umap-learn") if method == "umap" else ""]
-    key = json.dumps([3, method, 0, libraries, rows.shape]).encode() + rows.tobytes()
-    path = cache_directory() / "projections" / f"{hashlib.sha256(key).hexdigest()[:32]}.npy"
-    with suppress(OSError, ValueError, EOFError):  # not there, or not whole
-        plane = np.load(path, allow_pickle=False)
-        if plane.shape == (len(rows), 2) and np.isfinite(plane).all():
-            return plane
-    plane = (_tsne if method == "tsne" else _umap)(rows).astype(np.float32)
-    keep(path, lambda file: np.save(file, plane, allow_pickle=False))
-    return plane
+    return _projected(rows.tobytes(), len(rows), method)
+
+
+@lru_cache(maxsize=16)  # a map of a test split takes seconds, and a notebook shows it more than once
+def _projected(content: bytes, points: int, method: Method) -> Plane:
+    rows = np.frombuffer(content, dtype=np.float32).reshape(points, -1).copy()
+    return (_tsne if method == "tsne" else _umap)(rows).astype(np.float32)
 
 
 def _unit_rows(features: Features) -> Float[ndarray, "point dimension"]:
@@ -113,11 +105,8 @@ def _umap(rows: Float[ndarray, "point dimension"]) -> Plane:
     """
     from sklearn.neighbors import NearestNeighbors
     from threadpoolctl import threadpool_limits
-    from umap import UMAP, umap_
+    from umap import UMAP
 
-    for name in COMPILED_AGAIN:
-        with suppress(AttributeError, RuntimeError):  # another version, or nowhere to write
-            getattr(umap_, name).enable_caching()
     count = min(NEIGHBOURS, len(rows) - 1)
     # Exact neighbours: umap-learn would compile its approximate search in every process, for a minute.
     distances, nearest = NearestNeighbors(n_neighbors=count, algorithm="brute").fit(rows).kneighbors(rows)
@@ -166,9 +155,9 @@ class Embedded:
         """Return the places of pictures and captions by kind, as `draw_projection` takes them."""
         return {"pictures": self.images, "captions": self.captions}
 
-    def kept(self, k: int = 10) -> float:
-        """Return the mean share of each point's `k` nearest that are nearest on the map too."""
-        return neighbours_kept(torch.cat(self.features), np.concatenate([self.images, self.captions]), k)
+    def kept(self) -> float:
+        """Return the mean share of each point's ten nearest that are nearest on the map too."""
+        return neighbours_kept(torch.cat(self.features), np.concatenate([self.images, self.captions]))
 
 
 def embedded(models: Mapping[str, Any], data: CaptionSet, method: Method = "tsne") -> dict[str, Embedded]:
@@ -181,23 +170,10 @@ def embedded(models: Mapping[str, Any], data: CaptionSet, method: Method = "tsne
     """
     maps = {}
     for name, run in models.items():
-        model = features_apart(run)
-        with evaluating(model):
-            features = embed(model, data)
+        with evaluating(model_of(run)):
+            features = embed(model_of(run), data)
         maps[name] = Embedded(features, **project_together(features._asdict(), method))
     return maps
-
-
-def features_apart(run: Any) -> nn.Module:
-    """Return the model of a Run, or the model itself.
-
-    Raises:
-        ItmlabError: it does not encode pictures and captions separately.
-    """
-    model = model_of(run)
-    if not model.encodes_apart:
-        raise ItmlabError(f"{type(model).__name__} has no features of pictures alone", remedy="take a dual encoder")
-    return model
 
 
 # A batch as one anchor sees it: its positives, the few hard negatives, the many easy ones, and synthesised ones.

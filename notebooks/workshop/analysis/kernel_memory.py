@@ -20,11 +20,10 @@ from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError
 from itmlab.models.encoded import evaluating
 from itmlab.models.pairs import looked_at
-from itmlab.synthesis.synhnc import associate, kmeans, recall, squared_distances
+from itmlab.synthesis.synhnc import Association, associate, kmeans, recall, squared_distances
 from itmlab.train.scores import embed_captions, embed_images
 
-from .embeddings import features_apart
-from .scoring import Direction, require_captions
+from .scoring import Direction, dual_encoder_of, require_captions
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +125,7 @@ def synthesis_batch(
         ItmlabError: the model has no such features, or there are fewer than two pictures.
     """
     require_captions(data)
-    model = features_apart(run)
+    model = dual_encoder_of(run)
     inputs, generator = looked_at(model, data), torch.Generator().manual_seed(seed)
     images = torch.randperm(len(data), generator=generator)[:pairs]
     if len(images) < 2:
@@ -144,34 +143,42 @@ def synthesis_batch(
     return SynthesisBatch(data, direction, images, captions, *sides, torch.eye(len(images), dtype=torch.bool), truth)
 
 
-def read_out(batch: SynthesisBatch, anchor: int, *, clusters: int = 8, sigma: float = 0.1, **settings: Any) -> ReadOut:
-    """Run the steps of SynHNC for one anchor of the batch.
+def memories(
+    batch: SynthesisBatch, anchors: slice = slice(None), *, clusters: int = 8, sigma: float = 0.1, **settings: Any
+) -> tuple[Int64[Tensor, "anchor candidate"], Association, Float[Tensor, "anchor cluster dimension"]]:
+    """Return for some anchors each candidate's cluster (-1: their own), its weights, and what every memory recalls.
 
     Args:
         batch: what `synthesis_batch` returned.
-        anchor: the row of the anchor.
+        anchors: the rows of the anchors.
         clusters: m. The clusters depend on nothing else.
         sigma: σ of the kernel.
         settings: weights and regularisation, as in `SynHNC`.
     """
-    row, candidates = slice(anchor, anchor + 1), batch.candidates
-    query, squared = batch.anchors[row], squared_distances(candidates, candidates)
-    membership = kmeans(squared, ~batch.positives[row], clusters, generator=torch.Generator().manual_seed(0))
-    settings |= {"clusters": clusters, "sigma": sigma}
-    association = associate(squared_distances(query, candidates), squared, membership, **settings)
-    points = recall(candidates, membership, association.coefficients, clusters=clusters)[0]
-    empty = torch.bincount(membership[0] + 1, minlength=clusters + 1)[1:] == 0
-    place, points_place = _sky(query[0], candidates, points)
+    squared = squared_distances(batch.candidates, batch.candidates)
+    generator = torch.Generator().manual_seed(0)
+    membership = kmeans(squared, ~batch.positives[anchors], clusters, generator=generator)
+    to_anchors = squared_distances(batch.anchors[anchors], batch.candidates)
+    association = associate(to_anchors, squared, membership, clusters=clusters, sigma=sigma, **settings)
+    return membership, association, recall(batch.candidates, membership, association.coefficients, clusters=clusters)
+
+
+def read_out(batch: SynthesisBatch, anchor: int, **settings: Any) -> ReadOut:
+    """Run the steps of SynHNC for one anchor of the batch; `settings` are those of `memories`."""
+    row = slice(anchor, anchor + 1)
+    (membership,), association, (points,) = memories(batch, row, **settings)
+    query, is_empty = batch.anchors[anchor], points.norm(dim=1) == 0
+    place, points_place = _sky(query, batch.candidates, points)
     return ReadOut(
         anchor=anchor,
-        membership=membership[0],
+        membership=membership,
         score=batch.scores[anchor],
         kernel=association.kernel[0],
         coefficients=association.coefficients[0],
         points=points,
-        hardness=torch.cosine_similarity(points, query, dim=1).masked_fill(empty, torch.nan),
+        hardness=torch.cosine_similarity(points, query[None], dim=1).masked_fill(is_empty, torch.nan),
         place=place,
-        points_place=points_place.masked_fill(empty[:, None], torch.nan),
+        points_place=points_place.masked_fill(is_empty[:, None], torch.nan),
     )
 
 

@@ -12,6 +12,7 @@ import contextlib
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -23,7 +24,7 @@ from torch import Tensor
 
 from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError
-from itmlab.metrics import Cider, SemanticRanking, Spice, ncs_of_each, semantic_recall_of_each
+from itmlab.metrics import Cider, Spice, ncs_of_each, semantic_recall_of_each
 from itmlab.metrics.statistics import Interval, bootstrap
 from itmlab.models.encoded import evaluating
 from itmlab.models.pairs import looked_at
@@ -96,7 +97,15 @@ Direction = Literal["t2i", "i2t"]
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """One direction of a split: matrices (anchor, candidate), and the picture of each anchor."""
+    """One direction of a split: each model's similarity, each φ's relevance, annotation and truth.
+
+    Args:
+        similarity: by model.
+        relevance: by φ.
+        positives: what is annotated.
+        truth: 1 true, 0 false, -1 undecided; None without a world.
+        picture: the picture of each anchor.
+    """
 
     similarity: Mapping[str, Float[Tensor, "anchor candidate"]]
     relevance: Mapping[str, Float[Tensor, "anchor candidate"]]
@@ -112,32 +121,24 @@ class Side:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Retrievals:
-    """The matrices of a split: each model's similarity, each φ's relevance, annotation and truth.
+class Retrievals(Side):
+    """The matrices of a split with pictures in rows.
 
     Args:
         data: the split.
         models: Runs or models by name.
-        similarity: by model.
-        relevance: by φ.
-        positives: what is annotated.
-        truth: 1 true, 0 false, -1 undecided; None without a world.
         fitted: computes φ of a new sentence, by φ.
     """
 
     data: CaptionSet
     models: Mapping[str, Any]
-    similarity: Mapping[str, Float[Tensor, "image caption"]]
-    relevance: Mapping[str, Float[Tensor, "image caption"]]
-    positives: Bool[Tensor, "image caption"]
-    truth: Int8[Tensor, "image caption"] | None
     fitted: Mapping[str, Any]
     _pictures: dict[str, Any] = field(default_factory=dict)
 
     def side(self, direction: Direction) -> Side:
         """Return everything with the queries of one direction in rows."""
         if direction == "i2t":
-            return Side(self.similarity, self.relevance, self.positives, self.truth, torch.arange(len(self.data)))
+            return self
         turned = ({name: matrix.T for name, matrix in of.items()} for of in (self.similarity, self.relevance))
         truth = None if self.truth is None else self.truth.T
         return Side(*turned, self.positives.T, truth, self.data.image_of_caption)
@@ -148,7 +149,7 @@ class Retrievals:
 
     def of_picture(self, model: str, image: int, **options: Any) -> Ranking:
         """Return the captions that a model ranks first for a picture. Options are those of `of_sentence`."""
-        return self.side("i2t").rank(model, image, **options)
+        return self.rank(model, image, **options)
 
     def of_sentence(
         self, model: str, sentence: str, *, k: int = 5, by: str = "CIDEr", relevant: int | None = None
@@ -205,17 +206,15 @@ def retrievals(runs: Mapping[str, Any], data: CaptionSet, *, by: Sequence[str] =
         by: "CIDEr", "SPICE" or both.
 
     Raises:
-        ItmlabError: an unknown φ, or an image without captions.
+        ItmlabError: an image without captions.
     """
-    known = {"CIDEr": Cider, "SPICE": Spice}
-    if unknown := [name for name in by if name not in known]:
-        raise ItmlabError(f"there is no relevance {unknown[0]!r}", remedy=f"choose from {', '.join(known)}")
     scores = {name: similarity(model_of(run), data) for name, run in runs.items()}
     references = data.captions_of()
-    fitted = {name: known[name](references) for name in by}
+    fitted = {name: {"CIDEr": Cider, "SPICE": Spice}[name](references) for name in by}
     relevance = {name: phi.matrix(data.captions).T.float() for name, phi in fitted.items()}
     truth = None if data.world is None else data.world.truth()
-    return Retrievals(data, dict(runs), scores, relevance, data.positives, truth, fitted)
+    sides = scores, relevance, data.positives, truth, torch.arange(len(data))
+    return Retrievals(*sides, data, dict(runs), fitted)
 
 
 # Several measures of the same rankings, query by query, so that models can be compared on each of them.
@@ -300,14 +299,14 @@ def semantic_recalls(
     References:
         Biten et al. (2022), Figure 3.
     """
-    depths = {"retrieved": k, "ideal": max(relevant), "keep_ground_truth": False}
     recalls = {model: {} for model in retrieved.similarity}
     for direction in ("t2i", "i2t"):
         side = retrieved.side(direction)
+        without = {"positives": side.positives, "keep_ground_truth": False}
         for model, scores in side.similarity.items():
-            ranking = SemanticRanking.of(scores, side.relevance["CIDEr"], positives=side.positives, **depths)
+            recall = partial(semantic_recall_of_each, scores, side.relevance["CIDEr"], k, **without)
             recalls[model][direction] = {
-                sense: np.array([float(ranking.recalls(k, m, sense=sense).nanmean()) for m in relevant])
+                sense: np.array([float(recall(relevant=m, sense=sense).nanmean()) for m in relevant])
                 for sense in ("any", "share")
             }
     return recalls

@@ -11,12 +11,7 @@ from .scoring import matching
 
 
 def run_on_yardstick(
-    run: Any,
-    yardstick: Yardstick,
-    images: str | Path | CaptionSet | None = None,
-    *,
-    text: Sequence[str] = (),
-    seed: int = 0,
+    run: Any, yardstick: Yardstick, images: str | Path | CaptionSet | None = None, *, text: Sequence[str] = ()
 ) -> YardstickTable:
     """Measure how often a run tells true from false sentences, on the items whose pictures are available.
 
@@ -25,9 +20,7 @@ def run_on_yardstick(
         yardstick: the items.
         images: the pictures, as for `Yardstick.with_pictures`.
         text: the text-only controls, as `text_scores` takes them.
-        seed: of the wrong pictures.
     """
     chosen = yardstick if run is None else yardstick.with_pictures(images)
     match = None if run is None else matching(run, chosen.pictures)
-    scores = {f"text only ({Path(by).name.split('.')[0]})": text_scores(chosen, by) for by in text}
-    return measure(chosen, match, text=scores, seed=seed)
+    return measure(chosen, match, text={f"text only ({name})": text_scores(chosen, name) for name in text})

@@ -271,7 +271,7 @@ def the_hardest_kernel(answer: float) -> str:
     if not 1e-3 <= answer <= 100:
         raise Wrong(f"σ = {answer:g} is no width for vectors of length 1")
     grid = [*torch.logspace(-1.3, 0.3, 17).tolist(), answer]
-    hardness = memory_sweep(_batch(), "sigma", grid, weights=["identity"]).curves["identity"].hardness
+    hardness = memory_sweep(_batch(), "sigma", grid, weights=["identity"]).curves["identity"]["hardness"]
     if hardness[-1] < hardness.max() - 0.005:
         raise Wrong(
             f"at σ = {answer:g} the hardest has a cosine of {hardness[-1]:.3f}; there is a σ with {hardness.max():.3f}"
