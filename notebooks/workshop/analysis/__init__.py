@@ -9,7 +9,10 @@ _NAMES = {  # module -> its public names, imported when first used
     ),
     "false_negatives": ("Curves Judgement Study curves judge negatives_taken study "),
     "human": ("rating_rows "),
-    "kernel_memory": ("Attribution ReadOut SynthesisBatch attribution read_out synthesis_batch "),
+    "kernel_memory": (
+        "Attribution MemorySweep ReadOut SynthesisBatch attribution hardness memory_sweep read_out "
+        "shares_by_temperature synthesis_batch true_prototypes "
+    ),
     "lines": ("Calibration densities roc_curves sweep_curves true_images "),
     "noise": ("with_noise "),
     "negatives": (
@@ -17,8 +20,7 @@ _NAMES = {  # module -> its public names, imported when first used
     ),
     "negative_tables": ("fluency_table truth_by_filter "),
     "rankings": ("Measured Ranking Retrievals measured rank retrievals semantic_recalls truth_among_relevant "),
-    "scoring": ("as_score matching "),
-    "synthesis": ("MemorySweep hardness memory_sweep shares_by_temperature true_prototypes "),
+    "scoring": ("as_score matching run_on_yardstick "),
     "word_accuracy": ("WordStudy WordTruth on_next_picture picture_worth word_study word_truth "),
     "words": ("Algorithm1 ExplainedSentence WordExample algorithm_1 corrections explain_words word_example "),
     "wrong_word": ("gains_without gradients_against word_doubts wrong_word_found "),

@@ -7,7 +7,7 @@ References:
     Li et al. (2023), FNE, Figures 3 and 7.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -24,9 +24,9 @@ from itmlab.errors import ItmlabError
 from itmlab.metrics.statistics import Interval, interval
 from itmlab.models import DualEncoder
 from itmlab.models.encoded import evaluating
-from itmlab.models.pairs import chunks, on_device
+from itmlab.models.pairs import on_device
 
-from .scoring import dual_encoder_of
+from .scoring import dual_encoder_of, require_truth
 
 Pixels = Float[Tensor, "1 3 height width"]
 Feature = Float[Tensor, "dimension"]
@@ -71,32 +71,24 @@ def word_maps(model: Any, picture: Image.Image, caption: str, *, measure: Measur
     with evaluating(model):
         pixels = on_device(model, model.prepare_images([picture]))
         pieces = model.encode_captions(on_device(model, model.prepare_captions([caption]))).local[0]
-        features = [pieces[numbers].mean(dim=0) for _, numbers in words]
+        features = [pieces[numbers].mean(dim=0) for _, _, numbers in words]
         weigh = similarities if measure == "similarity" else relevance
         maps = weigh(model, pixels, features)
     covered = covered_part(model, picture, pixels)
-    return [AttentionMap(weights, word, covered) for weights, (word, _) in zip(maps, words, strict=True)]
+    return [AttentionMap(weights, word, covered) for weights, (_, word, _) in zip(maps, words, strict=True)]
 
 
-def spoken_words(model: DualEncoder, caption: str) -> list[tuple[str, list[int]]]:
-    """Return the caption's words without punctuation, each with the positions of its pieces."""
-    return [(word, pieces) for word, pieces in model.caption_words(caption) if is_spoken(word)]
-
-
-def is_spoken(word: str) -> bool:
-    """Return whether a word of a caption has a letter or a digit."""
-    return any(character.isalnum() for character in word)
+def spoken_words(model: DualEncoder, caption: str) -> list[tuple[int, str, list[int]]]:
+    """Return the caption's words without punctuation: the number, the word, and the positions of its pieces."""
+    words = enumerate(model.caption_words(caption))
+    return [(number, word, pieces) for number, (word, pieces) in words if any(map(str.isalnum, word))]
 
 
 def similarities(model: DualEncoder, pixels: Pixels, words: Sequence[Feature]) -> list[Weights]:
     """Return for each word's feature its cosine, in [-1, 1], with the patches' features before pooling."""
     patches = model.encode_images(pixels).local[0]
-    return [patch_similarity(patches, word, model.patch_grid) for word in words]
-
-
-def patch_similarity(patches: Float[Tensor, "patch dimension"], word: Feature, grid: tuple[int, int]) -> Weights:
-    """Return the cosine of each patch's feature with the word's feature, arranged like the patches."""
-    return cosine_similarity(patches, word[None], dim=-1).reshape(grid).float().cpu().numpy()
+    cosines = [cosine_similarity(patches, word[None], dim=-1) for word in words]
+    return [weights.reshape(model.patch_grid).float().cpu().numpy() for weights in cosines]
 
 
 def covered_part(model: DualEncoder, picture: Image.Image, pixels: Pixels) -> Image.Image:
@@ -189,7 +181,6 @@ class Pointing:
         return {name: interval(values, self.image, times=1000) for name, values in kinds.items()}
 
 
-@torch.no_grad()
 def pointing(model: Any, data: CaptionSet) -> Pointing:
     """Measure how well the maps of words point at what the words mean, on the first caption of each image.
 
@@ -201,36 +192,19 @@ def pointing(model: Any, data: CaptionSet) -> Pointing:
         data: a set with a world.
 
     Raises:
-        ItmlabError: there are no masks, or no word means a visible object.
+        ItmlabError: there are no masks.
     """
-    if data.world is None:
-        raise ItmlabError("pointing needs masks of the objects", where=data.name, remedy="use the data set scenes")
-    model = dual_encoder_of(model, pictures=True)
-    captions = [int(own[0]) for own in data.captions_of_image if len(own)]
-    with evaluating(model):
-        words = [word for part in chunks(captions) for word in _pointed(model, data, part)]
-    if not words:
-        raise ItmlabError("no word of these captions means a visible object", where=data.name)
+    require_truth(data.world, data)
+    words = []
+    for image, (caption, *_) in enumerate(data.captions_of_image):
+        maps = word_maps(model, data.images[image], data.captions[caption])
+        for entry, mask in zip(maps, word_masks(model, data, int(caption)), strict=True):
+            if mask is not None:
+                weights, area = enlarge(entry.weights, *mask.shape), float(mask.mean())
+                above = weights - weights.min()
+                mass = float(above[mask].sum() / above.sum()) if above.any() else area
+                words.append((bool(mask.flat[weights.argmax()]), mass, area, image))
     return Pointing(*(np.array(column) for column in zip(*words, strict=True)))
-
-
-def _pointed(model: DualEncoder, data: CaptionSet, captions: Sequence[int]) -> Iterator[tuple[bool, float, float, int]]:
-    """Yield the fields of `Pointing` for each word that means something visible, in their order."""
-    images = data.image_of_caption[captions].tolist()
-    pixels = model.prepare_images([data.images[image] for image in images])
-    tokens = model.prepare_captions([data.captions[caption] for caption in captions])
-    pictures = model.encode_images(on_device(model, pixels)).local
-    sentences = model.encode_captions(on_device(model, tokens)).local
-    for caption, image, patches, features in zip(captions, images, pictures, sentences, strict=True):
-        words = spoken_words(model, data.captions[caption])
-        for (_, pieces), mask in zip(words, word_masks(model, data, caption), strict=True):
-            if mask is None:
-                continue
-            small = patch_similarity(patches, features[pieces].mean(dim=0), model.patch_grid)
-            weights, area = enlarge(small, *mask.shape), float(mask.mean())
-            above = weights - weights.min()
-            mass = float(above[mask].sum() / above.sum()) if above.any() else area
-            yield bool(mask.flat[weights.argmax()]), mass, area, image
 
 
 def enlarge(weights: Weights, height: int, width: int) -> Float[ndarray, "height width"]:
@@ -252,12 +226,11 @@ def word_masks(model: Any, data: CaptionSet, caption: int) -> list[Mask | None]:
     Without a world all are None. A world's captions are plain words, so that the words of a model are the tokens of the
     caption's scene graph.
     """
-    words = dual_encoder_of(model, pictures=True).caption_words(data.captions[caption])
-    spoken = [token for token, (word, _) in enumerate(words) if is_spoken(word)]
+    words = spoken_words(dual_encoder_of(model, pictures=True), data.captions[caption])
     if data.world is None:
-        return [None] * len(spoken)
+        return [None] * len(words)
     masks = np.asarray(data.world.masks(int(data.image_of_caption[caption])))
-    meant = [masks[data.world.object_of_word(caption, token)].any(axis=0) for token in spoken]
+    meant = [masks[data.world.object_of_word(caption, token)].any(axis=0) for token, _, _ in words]
     return [mask if mask.any() else None for mask in meant]
 
 

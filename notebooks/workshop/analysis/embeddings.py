@@ -8,22 +8,22 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.util import find_spec
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int64
 from numpy import ndarray
+from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 from itmlab.data.captionset import CaptionSet
-from itmlab.errors import ItmlabError, MissingPart
+from itmlab.errors import ItmlabError
 from itmlab.models.encoded import evaluating
 from itmlab.synthesis import SynHNC
 from itmlab.train.scores import Embeddings, embed
 
-from .scoring import Direction, model_of, require_captions
+from .scoring import Direction, drawn_captions, model_of
 
 Plane = Float[ndarray, "point 2"]
 Features = Float[Tensor, "point dimension"] | Float[ndarray, "point dimension"]
@@ -43,13 +43,8 @@ def project(features: Features, method: Method = "tsne") -> Plane:
         method: "tsne" or "umap".
 
     Raises:
-        ItmlabError: features are not finite, or an unknown method.
-        MissingPart: umap-learn is not installed.
+        ItmlabError: features are not finite.
     """
-    if method not in get_args(Method):
-        raise ItmlabError(f"no projection {method!r}", remedy='use "tsne" or "umap"')
-    if method == "umap" and find_spec("umap") is None:
-        raise MissingPart("umap-learn", "pip install umap-learn", needed_for="UMAP")
     rows = _unit_rows(features)
     if len(rows) < 4 or np.ptp(rows, axis=0).max() <= 1e-6:
         return _principal_components(rows)
@@ -59,7 +54,7 @@ def project(features: Features, method: Method = "tsne") -> Plane:
 @lru_cache(maxsize=16)  # a map of a test split takes seconds, and a notebook shows it more than once
 def _projected(content: bytes, points: int, method: Method) -> Plane:
     rows = np.frombuffer(content, dtype=np.float32).reshape(points, -1).copy()
-    return (_tsne if method == "tsne" else _umap)(rows).astype(np.float32)
+    return {"tsne": _tsne, "umap": _umap}[method](rows).astype(np.float32)
 
 
 def _unit_rows(features: Features) -> Float[ndarray, "point dimension"]:
@@ -88,7 +83,6 @@ def _tsne(rows: Float[ndarray, "point dimension"]) -> Plane:
         van der Maaten (2014), Accelerating t-SNE using Tree-Based Algorithms.
     """
     from sklearn.manifold import TSNE
-    from threadpoolctl import threadpool_limits
 
     start = _principal_components(rows)
     start = (start * (1e-4 / max(start[:, 0].std(), 1e-12))).astype(np.float32)
@@ -104,7 +98,6 @@ def _umap(rows: Float[ndarray, "point dimension"]) -> Plane:
         McInnes et al. (2018), UMAP.
     """
     from sklearn.neighbors import NearestNeighbors
-    from threadpoolctl import threadpool_limits
     from umap import UMAP
 
     count = min(NEIGHBOURS, len(rows) - 1)
@@ -148,16 +141,15 @@ class Embedded:
     """One model's features of a split, and their places on a map that pictures and captions share."""
 
     features: Embeddings
-    images: Plane
-    captions: Plane
+    planes: Mapping[str, Plane]
 
-    def places(self) -> dict[str, Plane]:
+    def places(self) -> Mapping[str, Plane]:
         """Return the places of pictures and captions by kind, as `draw_projection` takes them."""
-        return {"pictures": self.images, "captions": self.captions}
+        return self.planes
 
     def kept(self) -> float:
         """Return the mean share of each point's ten nearest that are nearest on the map too."""
-        return neighbours_kept(torch.cat(self.features), np.concatenate([self.images, self.captions]))
+        return neighbours_kept(torch.cat(self.features), np.concatenate([*self.planes.values()]))
 
 
 def embedded(models: Mapping[str, Any], data: CaptionSet, method: Method = "tsne") -> dict[str, Embedded]:
@@ -172,7 +164,8 @@ def embedded(models: Mapping[str, Any], data: CaptionSet, method: Method = "tsne
     for name, run in models.items():
         with evaluating(model_of(run)):
             features = embed(model_of(run), data)
-        maps[name] = Embedded(features, **project_together(features._asdict(), method))
+        kinds = {"pictures": features.images, "captions": features.captions}
+        maps[name] = Embedded(features, project_together(kinds, method))
     return maps
 
 
@@ -206,12 +199,7 @@ class BatchNeighbourhood:
 
 
 def batch_neighbourhood(
-    features: Embeddings,
-    data: CaptionSet,
-    anchor: int,
-    direction: Direction = "image",
-    *,
-    synthesis: SynHNC | None = None,
+    features: Embeddings, data: CaptionSet, anchor: int, direction: Direction = "image", synthesis: SynHNC | None = None
 ) -> BatchNeighbourhood:
     """Put an anchor into a batch: its picture with all its captions, and other pictures with one caption each.
 
@@ -225,10 +213,12 @@ def batch_neighbourhood(
     Raises:
         ItmlabError: an image has no caption.
     """
-    require_captions(data)
     by_image, generator = direction == "image", torch.Generator().manual_seed(0)
     image = anchor if by_image else int(data.image_of_caption[anchor])
-    images, captions = _members(data, image, generator)
+    others = torch.arange(len(data))[torch.arange(len(data)) != image]
+    others = others[torch.randperm(len(others), generator=generator)[: PICTURES - 1]]
+    captions = torch.cat([data.captions_of_image[image], drawn_captions(data, others, generator)])
+    images = torch.cat([torch.tensor([image]), others])
     index, owners = (captions, data.image_of_caption[captions]) if by_image else (images, images)
     anchors, candidates = features if by_image else reversed(features)
     query, candidates = anchors[anchor], candidates[index]
@@ -244,14 +234,3 @@ def batch_neighbourhood(
     hard = ~positives & (scores > scores[positives].mean() - MARGIN)
     planes = project_together(groups)
     return BatchNeighbourhood(index, positives, hard, true, *planes.values())  # the places in the order of the groups
-
-
-def _members(
-    data: CaptionSet, image: int, generator: torch.Generator
-) -> tuple[Int64[Tensor, "image"], Int64[Tensor, "caption"]]:
-    """Return the pictures of a batch, the anchor's first, and captions: all of the first, one of each other."""
-    others = torch.arange(len(data))[torch.arange(len(data)) != image]
-    others = others[torch.randperm(len(others), generator=generator)[: PICTURES - 1]]
-    owned = [data.captions_of_image[other] for other in others.tolist()]
-    drawn = [captions[torch.randint(len(captions), (1,), generator=generator)] for captions in owned]
-    return torch.cat([torch.tensor([image]), others]), torch.cat([data.captions_of_image[image], *drawn])

@@ -23,7 +23,7 @@ from itmlab.samplers import FalseNegativeEliminating, Sampler, Statistics, poste
 from itmlab.samplers.fne import trusted_pairs
 from itmlab.train.scores import similarity
 
-from .scoring import Direction, model_of, require_captions, require_truth
+from .scoring import Direction, drawn_captions, model_of, require_truth
 
 
 @dataclass(frozen=True)
@@ -95,13 +95,10 @@ class Judgement:
     positive_score: float
 
 
-BATCH_SIZE = 32
-
-
 def study(run: Any, data: CaptionSet, *, statistics: Literal["hardest", "all"] = "hardest") -> Study:
     """Score a split and gather FNE's statistics from it as an epoch of training would.
 
-    Its batches are shuffled and hold each image with one of its captions; the last may be smaller.
+    Its shuffled batches hold 32 images, each with one of its captions; the last may be smaller.
 
     Args:
         run: a Run or a model.
@@ -111,14 +108,13 @@ def study(run: Any, data: CaptionSet, *, statistics: Literal["hardest", "all"] =
     Raises:
         ItmlabError: no pair is the best of its row and column.
     """
-    require_captions(data)
-    scores, generator = similarity(model_of(run), data), torch.Generator().manual_seed(0)
-    sampler = FalseNegativeEliminating(negatives=statistics, minimum_positives=1)
+    generator = torch.Generator().manual_seed(0)
     order = torch.randperm(len(data), generator=generator)
-    chosen = [numbers[torch.randint(len(numbers), (), generator=generator)] for numbers in data.captions_of_image]
-    caption_of = torch.stack(chosen)
+    caption_of = drawn_captions(data, torch.arange(len(data)), generator)
+    scores = similarity(model_of(run), data)
+    sampler = FalseNegativeEliminating(negatives=statistics, minimum_positives=1)
     matched, mismatched = [], []
-    for images in order.split(BATCH_SIZE):
+    for images in order.split(32):
         block, same = scores[images][:, caption_of[images]], torch.eye(len(images), dtype=torch.bool)
         sampler.observe(block, same)
         trusted, own, of_sides = trusted_pairs(block, same)  # of pairs that are the best of row and column

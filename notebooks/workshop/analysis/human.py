@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from jaxtyping import Float, Int64
 from numpy import ndarray
@@ -28,7 +29,7 @@ from itmlab.metrics.statistics import Correlation, Interval, bootstrap
 # Crisscrossed Captions: reading the release.
 
 LARGEST = 5.0
-COLUMNS = {"agg_score": ("caption", "image"), "score": ("caption_id", "image_id")}  # by the score's column
+RELEASED = {"caption": "caption_id", "image": "image_id", "agg_score": "score"}  # our names of its columns
 
 
 @dataclass(frozen=True)
@@ -66,16 +67,12 @@ def crisscrossed(path: str | Path, caption_ids: Sequence[str], image_ids: Sequen
     caption_of = {str(identifier): index for index, identifier in enumerate(caption_ids)}
     image_of = {str(identifier): index for index, identifier in enumerate(image_ids)}
     ratings: dict[tuple[int, int], float] = {}
-    for number, row in read_rows(Path(path), faults):
-        column = next((name for name in COLUMNS if name in row), "score")
-        caption, image = (re.sub(BARE, r"\1\2", str(row.get(name, ""))) for name in COLUMNS[column])
-        try:
-            score = float(row[column])
-        except (KeyError, TypeError, ValueError):
-            score = float("nan")
+    for number, entry in read_rows(Path(path), faults):
+        row = {RELEASED.get(name, name): value for name, value in entry.items()}
+        caption, image = (re.sub(BARE, r"\1\2", str(row.get(name, ""))) for name in ("caption_id", "image_id"))
+        score = pd.to_numeric(str(row.get("score")), errors="coerce")
         if not caption or not image or not 0 <= score <= LARGEST:  # NaN neither
-            content = one_line(str(row), 100)
-            faults.add(path, number, f"no ids, or no {column} from 0 to {LARGEST:g}: {content}")
+            faults.add(path, number, f"no ids, or no score from 0 to {LARGEST:g}: {one_line(str(entry), 100)}")
         elif caption in caption_of and image in image_of:
             pair = caption_of[caption], image_of[image]
             if ratings.setdefault(pair, score) != score:
@@ -120,22 +117,18 @@ def rating_rows(data: CaptionSet, ratings: Ratings) -> list[dict[str, Any]]:
             "φ itself": values,
             "φ / the picture's largest": values / matrix.amax(dim=0)[images],
             "φ / the caption's largest": values / matrix.amax(dim=1)[captions],
-            LEFT_OUT: left_out[captions, images],
+            "φ, caption not among its references": left_out[captions, images],
         }
         for reading, measure in readings.items():
             known = ~measure.isnan()
             for label, chosen in {"r, all pairs": known, "r, without ground truth": known & ~annotated}.items():
                 correlation = pearson(measure[chosen], people[chosen], images[chosen])
                 rows.append(_row(name, reading, label, correlation, int(chosen.sum())))
-            if reading != LEFT_OUT:
-                columns = (measure, annotated.double(), people, images)
-                gain = gain_over_annotation(*(column[known].numpy() for column in columns))
-                row = _row(name, reading, "r, 57 % ground truth", gain, int(known.sum()))
-                rows.append({**row, "minus": "binary relevance"})
+            columns = (measure, annotated.double(), people, images)
+            gain = gain_over_annotation(*(column[known].numpy() for column in columns))
+            row = _row(name, reading, "r, 57 % ground truth", gain, int(known.sum()))
+            rows.append({**row, "minus": "binary relevance"})
     return rows
-
-
-LEFT_OUT = "φ, caption not among its references"
 
 
 def _row(group: str, row: str, measure: str, ends: Correlation | Interval, pairs: int) -> dict[str, Any]:
@@ -144,13 +137,11 @@ def _row(group: str, row: str, measure: str, ends: Correlation | Interval, pairs
 
 
 PAPER_SHARE = 25 / 44  # of the paper's 44 thousand pairs are 25 thousand ground truth
+PerPair = Float[ndarray, "pair"]
 
 
 def gain_over_annotation(
-    measure: Float[ndarray, "pair"],
-    annotated: Float[ndarray, "pair"],
-    ratings: Float[ndarray, "pair"],
-    images: Int64[ndarray, "pair"],
+    measure: PerPair, annotated: PerPair, ratings: PerPair, images: Int64[ndarray, "pair"]
 ) -> Interval:
     """Return how much better a measure agrees with ratings than the annotation does, with a bootstrap over images.
 
@@ -173,7 +164,4 @@ def gain_over_annotation(
         of_measure, of_annotation, of_ratings = covariance[2] / np.sqrt(covariance.diagonal())
         return (of_measure - of_annotation) / of_ratings
 
-    def of_draws(drawn: Int64[ndarray, "draw image"]) -> Float[ndarray, "draw"]:
-        return np.array([gain(counts) for counts in drawn])
-
-    return bootstrap(gain(np.ones(clusters)), of_draws, clusters, counts=True)
+    return bootstrap(gain(np.ones(clusters)), lambda drawn: [gain(counts) for counts in drawn], clusters, counts=True)

@@ -10,7 +10,7 @@ from scipy.special import expit, logit
 from itmlab.metrics.statistics import wilson
 
 from ..plots.charts import Line
-from .synthesis import MemorySweep
+from .kernel_memory import MemorySweep
 
 
 def densities(values: Mapping[str, Float[ndarray, "value"]], bins: int = 80) -> dict[str, Line]:
@@ -18,9 +18,7 @@ def densities(values: Mapping[str, Float[ndarray, "value"]], bins: int = 80) -> 
 
     The mean stands beside the name. Kinds without values are flat.
     """
-    every = np.concatenate([*values.values(), []])
-    low, high = (every.min(), every.max()) if len(every) else (0.0, 1.0)
-    edges = np.linspace(low, high + 1e-9, bins + 1)
+    edges = np.histogram_bin_edges(np.concatenate([*values.values()]), bins)
     middles = (edges[:-1] + edges[1:]) / 2
     curves = {}
     for name, kind in values.items():

@@ -56,14 +56,13 @@ class Ranking:
     measures: dict[str, float]
 
 
+Scores = Float[Tensor, "candidate"]
+Truth = Int[Tensor, "candidate"] | None
+Mask = Bool[Tensor, "candidate"] | None
+
+
 def rank(
-    scores: Float[Tensor, "candidate"],
-    relevance: Float[Tensor, "candidate"],
-    *,
-    k: int,
-    positives: Bool[Tensor, "candidate"] | None = None,
-    truth: Int[Tensor, "candidate"] | None = None,
-    relevant: int | None = None,
+    scores: Scores, relevance: Scores, k: int, positives: Mask = None, truth: Truth = None, relevant: int | None = None
 ) -> Ranking:
     """Return the `k` best candidates of one query with R, SR and NCS at k. Ties go to the lowest index.
 
@@ -147,10 +146,6 @@ class Retrievals(Side):
         """Return the pictures that a model ranks first for a caption. Options are those of `of_sentence`."""
         return self.side("t2i").rank(model, caption, **options)
 
-    def of_picture(self, model: str, image: int, **options: Any) -> Ranking:
-        """Return the captions that a model ranks first for a picture. Options are those of `of_sentence`."""
-        return self.rank(model, image, **options)
-
     def of_sentence(
         self, model: str, sentence: str, *, k: int = 5, by: str = "CIDEr", relevant: int | None = None
     ) -> Ranking:
@@ -162,12 +157,7 @@ class Retrievals(Side):
             k: the number of pictures.
             by: the φ that compares the sentence with each picture's captions.
             relevant: how many candidates of largest φ SR counts.
-
-        Raises:
-            ItmlabError: the sentence is empty.
         """
-        if not sentence.strip():
-            raise ItmlabError("the sentence to search for is empty")
         relevance = self.fitted[by].matrix([sentence])[0].float()
         truth = None
         if self.data.world is not None:
@@ -213,8 +203,7 @@ def retrievals(runs: Mapping[str, Any], data: CaptionSet, *, by: Sequence[str] =
     fitted = {name: {"CIDEr": Cider, "SPICE": Spice}[name](references) for name in by}
     relevance = {name: phi.matrix(data.captions).T.float() for name, phi in fitted.items()}
     truth = None if data.world is None else data.world.truth()
-    sides = scores, relevance, data.positives, truth, torch.arange(len(data))
-    return Retrievals(*sides, data, dict(runs), fitted)
+    return Retrievals(scores, relevance, data.positives, truth, torch.arange(len(data)), data, dict(runs), fitted)
 
 
 # Several measures of the same rankings, query by query, so that models can be compared on each of them.
@@ -324,20 +313,13 @@ def truth_among_relevant(
         ItmlabError: the data have no world.
     """
     require_truth(retrieved.truth, retrieved.data)
-    shares, most = {}, {}
+    shares: dict[str, dict[str, Float[ndarray, "m"]]] = {}
     for direction in ("t2i", "i2t"):
         side = retrieved.side(direction)
         true = ((side.truth == 1) & ~side.positives).float()
-        for name, ranking in {**side.relevance, **side.similarity}.items():
-            others = ranking.masked_fill(side.positives, -torch.inf)
-            shares.setdefault(name, {})[direction] = _share_true(others, true, relevant)
-        most[direction] = _share_true(true, true, relevant)
+        for name, scores in {**side.relevance, **side.similarity, "truth": true}.items():
+            first = scores.masked_fill(side.positives, -torch.inf).topk(max(relevant), dim=1).indices
+            found = true.gather(1, first).cumsum(dim=1).mean(dim=0)
+            shares.setdefault(name, {})[direction] = np.array([100 * float(found[m - 1]) / m for m in relevant])
+    most = shares.pop("truth")
     return shares, most
-
-
-def _share_true(
-    scores: Float[Tensor, "anchor candidate"], true: Float[Tensor, "anchor candidate"], relevant: Sequence[int]
-) -> Float[ndarray, "m"]:
-    """Return the percentage of each anchor's first m candidates that are true, averaged over anchors."""
-    ranked = true.gather(1, scores.topk(max(relevant), dim=1).indices)
-    return np.array([100 * float(ranked[:, :m].mean()) for m in relevant])
