@@ -79,7 +79,7 @@ def test_each_reading_is_the_correlation_of_its_own_values():
         assert abs(row["value"] - expected.value) < 1e-6 and abs(row["upper"] - expected.upper) < 1e-6
         assert row["pairs"] == 24 and of_cider[reading, "r, without ground truth"]["pairs"] == 12
     gains = [row for row in rows if row.get("minus")]
-    assert len(gains) == 6 and {row["measure"] for row in gains} == {"r, 57 % ground truth"}
+    assert len(gains) == 8 and {row["measure"] for row in gains} == {"r, 57 % ground truth"}
     assert (rows[0]["group"], rows[0]["row"]) == ("binary relevance", "in every reading")
 
 
