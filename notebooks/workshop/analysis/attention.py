@@ -74,7 +74,7 @@ def word_maps(model: Any, picture: Image.Image, caption: str, *, measure: Measur
         features = [pieces[numbers].mean(dim=0) for _, _, numbers in words]
         weigh = similarities if measure == "similarity" else relevance
         maps = weigh(model, pixels, features)
-    covered = covered_part(model, picture, pixels)
+    covered = picture.convert("RGB")
     return [AttentionMap(weights, word, covered) for weights, (_, word, _) in zip(maps, words, strict=True)]
 
 
@@ -89,15 +89,6 @@ def similarities(model: DualEncoder, pixels: Pixels, words: Sequence[Feature]) -
     patches = model.encode_images(pixels).local[0]
     cosines = [cosine_similarity(patches, word[None], dim=-1) for word in words]
     return [weights.reshape(model.patch_grid).float().cpu().numpy() for weights in cosines]
-
-
-def covered_part(model: DualEncoder, picture: Image.Image, pixels: Pixels) -> Image.Image:
-    """Return the part of the picture that the patches cover: all of it, unless the model crops the centre."""
-    if model.config.shortest_edge is None:
-        return picture.convert("RGB")
-    mean, std = (torch.tensor(three).view(3, 1, 1) for three in (model.config.mean, model.config.std))
-    values = (pixels[0].cpu() * std + mean).clamp(0, 1) * 255
-    return Image.fromarray(values.round().byte().permute(1, 2, 0).numpy())
 
 
 # Which patches the score of a word depends on: gradient times activation inside the image tower.

@@ -29,7 +29,7 @@ from itmlab.models.encoded import evaluating
 from itmlab.models.pairs import looked_at
 from itmlab.synthesis import SynHNC
 from itmlab.synthesis.synhnc import Association, Weights, associate, kmeans, recall, squared_distances
-from itmlab.train.scores import embed_captions, embed_images
+from itmlab.train.scores import features_of
 
 from .scoring import drawn_captions, dual_encoder_of, require_truth
 
@@ -133,8 +133,8 @@ def synthesis_batch(run: Any, data: CaptionSet, *, pairs: int = 128, seed: int =
     model = dual_encoder_of(run)
     inputs = looked_at(model, data)
     with evaluating(model):
-        pictures = embed_images(model, [inputs[image] for image in images.tolist()])
-        sentences = embed_captions(model, [data.captions[caption] for caption in captions.tolist()])
+        pictures = features_of(model, [inputs[image] for image in images.tolist()], "images")
+        sentences = features_of(model, [data.captions[caption] for caption in captions.tolist()], "captions")
     sides = [normalize(features, dim=1) for features in (pictures, sentences)]
     truth = None if data.world is None else data.world.truth(images, captions)
     return SynthesisBatch(data, images, captions, *sides, torch.eye(len(images), dtype=torch.bool), truth)
