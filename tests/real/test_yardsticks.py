@@ -1,7 +1,7 @@
 """SugarCrepe as it was published: counts, the available pictures, and the blind controls."""
 
 import pytest
-from workshop.analysis.yardsticks import run_on_yardstick
+from workshop.analysis import run_on_yardstick
 
 import itmlab
 from itmlab.metrics import measure, read_yardstick

@@ -1,7 +1,7 @@
 """Runs on a benchmark of true and false sentences."""
 
 import torch
-from workshop.analysis.yardsticks import run_on_yardstick
+from workshop.analysis import run_on_yardstick
 
 import itmlab
 from itmlab.metrics import Yardstick, YardstickItem

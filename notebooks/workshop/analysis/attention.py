@@ -7,9 +7,8 @@ References:
     Li et al. (2023), FNE, Figures 3 and 7.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -21,15 +20,18 @@ from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity, interpolate
 
 from itmlab.data.captionset import CaptionSet
-from itmlab.data.pictures import read_image
 from itmlab.errors import ItmlabError
 from itmlab.metrics.statistics import Interval, interval
 from itmlab.models import DualEncoder
 from itmlab.models.encoded import evaluating
 from itmlab.models.pairs import on_device
-from itmlab.text.graph import TOKEN
 
-from .scoring import model_of
+from .scoring import dual_encoder_of, require_truth
+
+Pixels = Float[Tensor, "1 3 height width"]
+Feature = Float[Tensor, "dimension"]
+Weights = Float[ndarray, "row column"]  # one number per patch
+Mask = Bool[ndarray, "height width"]
 
 
 @dataclass(frozen=True)
@@ -42,113 +44,82 @@ class AttentionMap:
         picture: the part of the picture that the patches cover.
     """
 
-    weights: Float[np.ndarray, "row column"]
+    weights: Weights
     word: str
     picture: Image.Image
 
 
-@torch.no_grad()
-def word_maps(model: Any, picture: Image.Image | Path, caption: str) -> list[AttentionMap]:
+Measure = Literal["similarity", "gradient"]
+
+
+def word_maps(model: Any, picture: Image.Image, caption: str, *, measure: Measure = "similarity") -> list[AttentionMap]:
     """Return the maps of all words of a caption in order, without punctuation.
 
-    A weight is the cosine, in [-1, 1], of the word's feature (the mean over its pieces) with the patch's feature, both
-    in the common space before pooling. It does not depend on any other picture or caption.
+    A weight does not depend on any other picture or caption. A word's feature is the mean over its pieces.
 
     Args:
         model: a dual encoder or a Run of one. For photographs the patches are the regions of the frozen encoder.
-        picture: a picture or its file.
+        picture: the picture.
         caption: the caption.
-    """
-    model = dual_encoder_of(model)
-    picture = read_image(picture) if isinstance(picture, Path) else picture
-    with evaluating(model):
-        pixels = on_device(model, model.prepare_images([picture]))
-        patches = model.encode_images(pixels).local[0]
-        features = model.encode_captions(on_device(model, model.prepare_captions([caption]))).local[0]
-    covered = picture.convert("RGB")
-    return [
-        AttentionMap(patch_similarity(patches, features[pieces].mean(dim=0), model.patch_grid), word, covered)
-        for word, pieces in spoken_words(model, caption)
-    ]
-
-
-def spoken_words(model: DualEncoder, caption: str) -> list[tuple[str, list[int]]]:
-    """Return the caption's words without punctuation, each with the positions of its pieces."""
-    return [entry for entry in model.caption_words(caption) if any(character.isalnum() for character in entry[0])]
-
-
-def patch_similarity(
-    patches: Float[Tensor, "patch dimension"], word: Float[Tensor, "dimension"], grid: tuple[int, int]
-) -> Float[np.ndarray, "row column"]:
-    """Return the cosine of each patch's feature with the word's feature, arranged like the patches."""
-    return cosine_similarity(patches, word[None], dim=-1).reshape(grid).float().cpu().numpy()
-
-
-def dual_encoder_of(model: Any) -> DualEncoder:
-    """Return the model itself, or the model of a Run.
+        measure: `similarities` of word and patch, or the `relevance` by gradients.
 
     Raises:
-        ItmlabError: it has no features of patches and words.
+        ItmlabError: gradients of a frozen image tower are asked for.
     """
-    model = model_of(model)
-    if not (model.encodes_apart and model.takes_pictures):
-        message = f"{type(model).__name__} has no features of words and patches"
-        raise ItmlabError(message, remedy="take a dual encoder")
-    return model
+    model = dual_encoder_of(model, pictures=True)
+    words = spoken_words(model, caption)
+    with evaluating(model):
+        pixels = on_device(model, model.prepare_images([picture]))
+        pieces = model.encode_captions(on_device(model, model.prepare_captions([caption]))).local[0]
+        features = [pieces[numbers].mean(dim=0) for _, _, numbers in words]
+        weigh = similarities if measure == "similarity" else relevance
+        maps = weigh(model, pixels, features)
+    covered = picture.convert("RGB")
+    return [AttentionMap(weights, word, covered) for weights, (_, word, _) in zip(maps, words, strict=True)]
+
+
+def spoken_words(model: DualEncoder, caption: str) -> list[tuple[int, str, list[int]]]:
+    """Return the caption's words without punctuation: the number, the word, and the positions of its pieces."""
+    words = enumerate(model.caption_words(caption))
+    return [(number, word, pieces) for number, (word, pieces) in words if any(map(str.isalnum, word))]
+
+
+def similarities(model: DualEncoder, pixels: Pixels, words: Sequence[Feature]) -> list[Weights]:
+    """Return for each word's feature its cosine, in [-1, 1], with the patches' features before pooling."""
+    patches = model.encode_images(pixels).local[0]
+    cosines = [cosine_similarity(patches, word[None], dim=-1) for word in words]
+    return [weights.reshape(model.patch_grid).float().cpu().numpy() for weights in cosines]
 
 
 # Which patches the score of a word depends on: gradient times activation inside the image tower.
 
-LAYER = -2  # the normalisation behind the last block ignores the length of a feature, so nothing would remain there
 
+@torch.enable_grad()
+def relevance(model: DualEncoder, pixels: Pixels, words: Sequence[Feature]) -> list[Weights]:
+    """Return for each word's feature how much each patch matters for the word's similarity with the picture.
 
-def relevance(model: Any, picture: Image.Image, caption: str) -> list[AttentionMap]:
-    """Return for each word of a caption how much each patch matters for the word's similarity with the picture.
-
-    The relevance is the positive part of Σ_d (∂s/∂h)·h, where h is the patch's feature after the last block but one of
-    the image tower and s the cosine of the pooled picture with the word. Unlike the similarity of word and patch, it
-    includes what attention carries among patches.
-
-    Args:
-        model: a dual encoder or a Run of one. Its gradients are left unchanged.
-        picture: the picture.
-        caption: the caption.
+    The relevance is the positive part of Σ_d (∂s/∂h)·h, where h is the patch's feature before the last block of the
+    image tower (the normalisation behind that block ignores the length of a feature, so nothing would remain there) and
+    s the cosine of the pooled picture with the word. Unlike the similarity of word and patch, it includes what
+    attention carries among patches. The model's gradients are left unchanged.
 
     Raises:
         ItmlabError: the image tower is frozen.
     """
-    model = dual_encoder_of(model)
     if model.image_tower is None:
-        raise ItmlabError("no gradient goes through a frozen encoder", remedy="take word_maps")
-    with evaluating(model), torch.enable_grad():
-        pixels = on_device(model, model.prepare_images([picture]))
-        hidden, pooled = _hidden_and_pooled(model, pixels)
-        words = model.encode_captions(on_device(model, model.prepare_captions([caption]))).local[0].detach()
-        covered, maps = picture.convert("RGB"), []
-        for word, pieces in spoken_words(model, caption):
-            score = torch.cosine_similarity(pooled, words[pieces].mean(dim=0), dim=0)
-            (gradient,) = torch.autograd.grad(score, hidden, retain_graph=True)
-            rows, columns = model.patch_grid
-            parts = (gradient * hidden)[0, -rows * columns :].sum(dim=-1)  # positions before the patches are special
-            weights = parts.detach().clamp(min=0).reshape(rows, columns)
-            maps.append(AttentionMap(weights.float().cpu().numpy(), word, covered))
-    return maps
-
-
-def _hidden_and_pooled(
-    model: DualEncoder, pixels: Float[Tensor, "1 3 height width"]
-) -> tuple[Float[Tensor, "1 position hidden"], Float[Tensor, "dimension"]]:
-    """Return the features after one block, and the picture's pooled feature computed from them."""
+        raise ItmlabError("no gradient goes through a frozen encoder", remedy='take measure="similarity"')
     blocks = max((part for part in model.image_tower.modules() if isinstance(part, nn.ModuleList)), key=len)
-    caught: list[Tensor] = []
+    caught: list[Tensor] = []  # frozen weights ask for no gradient, so it begins here
 
-    def catch(block: nn.Module, inputs: Any, output: Any) -> None:
-        features = output[0] if isinstance(output, tuple) else output
-        caught.append(features if features.requires_grad else features.requires_grad_())  # frozen weights: start here
-
-    with blocks[LAYER].register_forward_hook(catch):
+    with blocks[-1].register_forward_pre_hook(lambda _, inputs: caught.append(inputs[0].requires_grad_())):
         pooled = model.encode_images(pixels).pooled[0]
-    return caught[0], pooled
+    maps, (rows, columns) = [], model.patch_grid
+    for word in words:
+        score = cosine_similarity(pooled, word, dim=0)
+        (gradient,) = torch.autograd.grad(score, caught, retain_graph=True)
+        parts = (gradient * caught[0])[0, -rows * columns :].sum(dim=-1)  # positions before the patches are special
+        maps.append(parts.detach().clamp(min=0).reshape(rows, columns).float().cpu().numpy())
+    return maps
 
 
 def word_drops(score: Callable[[str], float], caption: str) -> list[tuple[str, float]]:
@@ -166,8 +137,6 @@ def word_drops(score: Callable[[str], float], caption: str) -> list[tuple[str, f
 
 
 # Does a word's map land on the object that the word means? Measured on drawn scenes, whose masks are known.
-
-BATCH_SIZE = 64  # captions through the model
 
 
 @dataclass(frozen=True)
@@ -203,7 +172,6 @@ class Pointing:
         return {name: interval(values, self.image, times=1000) for name, values in kinds.items()}
 
 
-@torch.no_grad()
 def pointing(model: Any, data: CaptionSet) -> Pointing:
     """Measure how well the maps of words point at what the words mean, on the first caption of each image.
 
@@ -215,38 +183,22 @@ def pointing(model: Any, data: CaptionSet) -> Pointing:
         data: a set with a world.
 
     Raises:
-        ItmlabError: there are no masks, or no word means a visible object.
+        ItmlabError: there are no masks.
     """
-    if data.world is None:
-        raise ItmlabError("pointing needs masks of the objects", where=data.name, remedy="use the data set scenes")
-    model = dual_encoder_of(model)
-    captions = [int(numbers[0]) for numbers in data.captions_of_image if len(numbers)]
-    entries: list[tuple[bool, float, float, int]] = []
-    with evaluating(model):
-        for start in range(0, len(captions), BATCH_SIZE):
-            entries += _measured(model, data, captions[start : start + BATCH_SIZE])
-    if not entries:
-        raise ItmlabError("no word of these captions means a visible object", where=data.name)
-    return Pointing(*(np.array(column) for column in zip(*entries, strict=True)))
+    require_truth(data.world, data)
+    words = []
+    for image, (caption, *_) in enumerate(data.captions_of_image):
+        maps = word_maps(model, data.images[image], data.captions[caption])
+        for entry, mask in zip(maps, word_masks(model, data, int(caption)), strict=True):
+            if mask is not None:
+                weights, area = enlarge(entry.weights, *mask.shape), float(mask.mean())
+                above = weights - weights.min()
+                mass = float(above[mask].sum() / above.sum()) if above.any() else area
+                words.append((bool(mask.flat[weights.argmax()]), mass, area, image))
+    return Pointing(*(np.array(column) for column in zip(*words, strict=True)))
 
 
-def _measured(model: DualEncoder, data: CaptionSet, captions: list[int]) -> Iterator[tuple[bool, float, float, int]]:
-    """Yield the fields of `Pointing` for each word that means something visible, in their order."""
-    images, rows = data.image_of_caption[captions].unique(return_inverse=True)
-    pixels = on_device(model, model.prepare_images([data.images[image] for image in images.tolist()]))
-    patches = model.encode_images(pixels).local
-    tokens = model.prepare_captions([data.captions[caption] for caption in captions])
-    features = model.encode_captions(on_device(model, tokens)).local
-    for caption, row, words in zip(captions, rows.tolist(), features, strict=True):
-        for pieces, mask in _visible_words(model, data, caption):
-            small = patch_similarity(patches[row], words[pieces].mean(dim=0), model.patch_grid)
-            weights, area = enlarge(small, *mask.shape), float(mask.mean())
-            above = weights - weights.min()
-            mass = float(above[mask].sum() / above.sum()) if above.any() else area
-            yield bool(mask.flat[weights.argmax()]), mass, area, int(images[row])
-
-
-def enlarge(weights: Float[ndarray, "row column"], height: int, width: int) -> Float[ndarray, "height width"]:
+def enlarge(weights: Weights, height: int, width: int) -> Float[ndarray, "height width"]:
     """Return a map of patches as a map of pixels, bilinearly.
 
     >>> enlarge(np.array([[0.0, 1.0]], dtype=np.float32), 1, 4).tolist()
@@ -259,66 +211,34 @@ def enlarge(weights: Float[ndarray, "row column"], height: int, width: int) -> F
 # What the words of a caption mean in its picture, and all their maps.
 
 
-def token_pieces(model: DualEncoder, caption: str) -> list[list[int]]:
-    """Return for each token of a scene graph's sentence the positions of its pieces in the model's tokens.
-
-    The two tokenisers split differently ("T-shirt" is one token in the graph and three words here), so tokens are
-    matched by their position in the caption. A token that the model does not read has no piece.
-    """
-    spans, cursor = [], 0
-    for word, pieces in model.caption_words(caption):
-        start = caption.find(word, cursor)
-        if start >= 0:
-            cursor = start + len(word)
-            spans.append((start, cursor, pieces))
-    return [
-        [piece for start, end, pieces in spans if match.start() <= start and end <= match.end() for piece in pieces]
-        for match in TOKEN.finditer(caption)
-    ]
-
-
-def word_masks(model: Any, data: CaptionSet, caption: int) -> list[Bool[ndarray, "height width"] | None]:
+def word_masks(model: Any, data: CaptionSet, caption: int) -> list[Mask | None]:
     """Return for each map of `word_maps` the visible pixels of the word's object in its own picture, or None.
 
-    Without a world all are None.
+    Without a world all are None. A world's captions are plain words, so that the words of a model are the tokens of the
+    caption's scene graph.
     """
-    model = dual_encoder_of(model)
-    words = spoken_words(model, data.captions[caption])
+    words = spoken_words(dual_encoder_of(model, pictures=True), data.captions[caption])
     if data.world is None:
         return [None] * len(words)
-    meant = {piece: mask for pieces, mask in _visible_words(model, data, caption) for piece in pieces}
-    return [meant.get(pieces[0]) for _, pieces in words]
-
-
-def _visible_words(
-    model: DualEncoder, data: CaptionSet, caption: int
-) -> Iterator[tuple[list[int], Bool[ndarray, "height width"]]]:
-    """Yield the pieces and the pixels of each token that means something visible in its own picture."""
     masks = np.asarray(data.world.masks(int(data.image_of_caption[caption])))
-    for token, pieces in enumerate(token_pieces(model, data.captions[caption])):
-        meant = data.world.object_of_word(caption, token)
-        if meant and pieces and masks[meant].any():
-            yield pieces, masks[meant].any(axis=0)
-
-
-Measure = Literal["similarity", "gradient"]
+    meant = [masks[data.world.object_of_word(caption, token)].any(axis=0) for token, _, _ in words]
+    return [mask if mask.any() else None for mask in meant]
 
 
 def caption_maps(
     runs: Mapping[str, Any], data: CaptionSet, caption: int, *, measure: Measure = "similarity", named: bool = False
-) -> tuple[dict[str, list[AttentionMap]], list[Bool[ndarray, "height width"] | None]]:
+) -> tuple[dict[str, list[AttentionMap]], list[Mask | None]]:
     """Return each model's maps of a caption's words, and for each word the mask of what it means, or None.
 
     Args:
         runs: Runs or models by name.
         data: the set.
         caption: the number of the caption.
-        measure: the similarity of word and patch, or the gradient's relevance.
+        measure: as for `word_maps`.
         named: keep only the words that mean something visible, which takes a world.
     """
     picture, text = data.images[int(data.image_of_caption[caption])], data.captions[caption]
-    mapped = word_maps if measure == "similarity" else relevance
-    maps = {name: mapped(run, picture, text) for name, run in runs.items()}
+    maps = {name: word_maps(run, picture, text, measure=measure) for name, run in runs.items()}
     outlines = word_masks(next(iter(runs.values())), data, caption)
     keep = [number for number, mask in enumerate(outlines) if not named or mask is not None]
     return {name: [row[number] for number in keep] for name, row in maps.items()}, [outlines[n] for n in keep]

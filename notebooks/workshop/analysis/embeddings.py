@@ -1,73 +1,60 @@
 """A split's pictures and captions on one map, by several models: what training did to the common space.
 
-Maps are made by t-SNE (van der Maaten 2014) and UMAP (McInnes et al. 2018). They are kept in the cache. Below are the
+Maps are made by t-SNE (van der Maaten 2014) and UMAP (McInnes et al. 2018), and kept while Python runs. Below are the
 maps of whole models, and of one batch as an anchor sees it (ITContrast, Fig. 2).
 """
 
-import hashlib
-import json
 import warnings
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
-from importlib.metadata import version
-from importlib.util import find_spec
-from typing import Any, Literal, get_args
+from functools import lru_cache
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int64
 from numpy import ndarray
-from torch import Tensor, nn
+from threadpoolctl import threadpool_limits
+from torch import Tensor
 
 from itmlab.data.captionset import CaptionSet
-from itmlab.errors import ItmlabError, MissingPart
+from itmlab.errors import ItmlabError
 from itmlab.models.encoded import evaluating
-from itmlab.storage import cache_directory, keep
 from itmlab.synthesis import SynHNC
 from itmlab.train.scores import Embeddings, embed
 
-from .scoring import Direction, model_of, require_captions
+from .scoring import Direction, drawn_captions, model_of
 
 Plane = Float[ndarray, "point 2"]
 Features = Float[Tensor, "point dimension"] | Float[ndarray, "point dimension"]
 Method = Literal["tsne", "umap"]
 PERPLEXITY = 30  # of t-SNE, at most a third of the points
 NEIGHBOURS = 15  # of UMAP
-COMPILED_AGAIN = ("smooth_knn_dist", "compute_membership_strengths")  # by umap-learn in each process, unless cached
 
 
 def project(features: Features, method: Method = "tsne") -> Plane:
     """Place normalised features on a plane by scikit-learn's t-SNE or by UMAP, started from the principal components.
 
     Fewer than four points, or equal points, keep the coordinates of the principal components. The same features and
-    versions give the same coordinates on one machine; they are kept under `storage.cache_directory()`.
+    versions give the same coordinates on one machine.
 
     Args:
         features: of the points.
         method: "tsne" or "umap".
 
     Raises:
-        ItmlabError: features are not finite, or an unknown method.
-        MissingPart: umap-learn is not installed.
+        ItmlabError: features are not finite.
     """
-    if method not in get_args(Method):
-        raise ItmlabError(f"no projection {method!r}", remedy='use "tsne" or "umap"')
-    if method == "umap" and find_spec("umap") is None:
-        raise MissingPart("umap-learn", "pip install umap-learn", needed_for="UMAP")
     rows = _unit_rows(features)
     if len(rows) < 4 or np.ptp(rows, axis=0).max() <= 1e-6:
         return _principal_components(rows)
-    libraries = [version("scikit-learn"), version("umap-learn") if method == "umap" else ""]
-    key = json.dumps([3, method, 0, libraries, rows.shape]).encode() + rows.tobytes()
-    path = cache_directory() / "projections" / f"{hashlib.sha256(key).hexdigest()[:32]}.npy"
-    with suppress(OSError, ValueError, EOFError):  # not there, or not whole
-        plane = np.load(path, allow_pickle=False)
-        if plane.shape == (len(rows), 2) and np.isfinite(plane).all():
-            return plane
-    plane = (_tsne if method == "tsne" else _umap)(rows).astype(np.float32)
-    keep(path, lambda file: np.save(file, plane, allow_pickle=False))
-    return plane
+    return _projected(rows.tobytes(), len(rows), method)
+
+
+@lru_cache(maxsize=16)  # a map of a test split takes seconds, and a notebook shows it more than once
+def _projected(content: bytes, points: int, method: Method) -> Plane:
+    rows = np.frombuffer(content, dtype=np.float32).reshape(points, -1).copy()
+    return {"tsne": _tsne, "umap": _umap}[method](rows).astype(np.float32)
 
 
 def _unit_rows(features: Features) -> Float[ndarray, "point dimension"]:
@@ -96,7 +83,6 @@ def _tsne(rows: Float[ndarray, "point dimension"]) -> Plane:
         van der Maaten (2014), Accelerating t-SNE using Tree-Based Algorithms.
     """
     from sklearn.manifold import TSNE
-    from threadpoolctl import threadpool_limits
 
     start = _principal_components(rows)
     start = (start * (1e-4 / max(start[:, 0].std(), 1e-12))).astype(np.float32)
@@ -112,12 +98,8 @@ def _umap(rows: Float[ndarray, "point dimension"]) -> Plane:
         McInnes et al. (2018), UMAP.
     """
     from sklearn.neighbors import NearestNeighbors
-    from threadpoolctl import threadpool_limits
-    from umap import UMAP, umap_
+    from umap import UMAP
 
-    for name in COMPILED_AGAIN:
-        with suppress(AttributeError, RuntimeError):  # another version, or nowhere to write
-            getattr(umap_, name).enable_caching()
     count = min(NEIGHBOURS, len(rows) - 1)
     # Exact neighbours: umap-learn would compile its approximate search in every process, for a minute.
     distances, nearest = NearestNeighbors(n_neighbors=count, algorithm="brute").fit(rows).kneighbors(rows)
@@ -159,16 +141,15 @@ class Embedded:
     """One model's features of a split, and their places on a map that pictures and captions share."""
 
     features: Embeddings
-    images: Plane
-    captions: Plane
+    planes: Mapping[str, Plane]
 
-    def places(self) -> dict[str, Plane]:
+    def places(self) -> Mapping[str, Plane]:
         """Return the places of pictures and captions by kind, as `draw_projection` takes them."""
-        return {"pictures": self.images, "captions": self.captions}
+        return self.planes
 
-    def kept(self, k: int = 10) -> float:
-        """Return the mean share of each point's `k` nearest that are nearest on the map too."""
-        return neighbours_kept(torch.cat(self.features), np.concatenate([self.images, self.captions]), k)
+    def kept(self) -> float:
+        """Return the mean share of each point's ten nearest that are nearest on the map too."""
+        return neighbours_kept(torch.cat(self.features), np.concatenate([*self.planes.values()]))
 
 
 def embedded(models: Mapping[str, Any], data: CaptionSet, method: Method = "tsne") -> dict[str, Embedded]:
@@ -181,23 +162,11 @@ def embedded(models: Mapping[str, Any], data: CaptionSet, method: Method = "tsne
     """
     maps = {}
     for name, run in models.items():
-        model = features_apart(run)
-        with evaluating(model):
-            features = embed(model, data)
-        maps[name] = Embedded(features, **project_together(features._asdict(), method))
+        with evaluating(model_of(run)):
+            features = embed(model_of(run), data)
+        kinds = {"pictures": features.images, "captions": features.captions}
+        maps[name] = Embedded(features, project_together(kinds, method))
     return maps
-
-
-def features_apart(run: Any) -> nn.Module:
-    """Return the model of a Run, or the model itself.
-
-    Raises:
-        ItmlabError: it does not encode pictures and captions separately.
-    """
-    model = model_of(run)
-    if not model.encodes_apart:
-        raise ItmlabError(f"{type(model).__name__} has no features of pictures alone", remedy="take a dual encoder")
-    return model
 
 
 # A batch as one anchor sees it: its positives, the few hard negatives, the many easy ones, and synthesised ones.
@@ -230,12 +199,7 @@ class BatchNeighbourhood:
 
 
 def batch_neighbourhood(
-    features: Embeddings,
-    data: CaptionSet,
-    anchor: int,
-    direction: Direction = "image",
-    *,
-    synthesis: SynHNC | None = None,
+    features: Embeddings, data: CaptionSet, anchor: int, direction: Direction = "image", synthesis: SynHNC | None = None
 ) -> BatchNeighbourhood:
     """Put an anchor into a batch: its picture with all its captions, and other pictures with one caption each.
 
@@ -249,10 +213,12 @@ def batch_neighbourhood(
     Raises:
         ItmlabError: an image has no caption.
     """
-    require_captions(data)
     by_image, generator = direction == "image", torch.Generator().manual_seed(0)
     image = anchor if by_image else int(data.image_of_caption[anchor])
-    images, captions = _members(data, image, generator)
+    others = torch.arange(len(data))[torch.arange(len(data)) != image]
+    others = others[torch.randperm(len(others), generator=generator)[: PICTURES - 1]]
+    captions = torch.cat([data.captions_of_image[image], drawn_captions(data, others, generator)])
+    images = torch.cat([torch.tensor([image]), others])
     index, owners = (captions, data.image_of_caption[captions]) if by_image else (images, images)
     anchors, candidates = features if by_image else reversed(features)
     query, candidates = anchors[anchor], candidates[index]
@@ -268,14 +234,3 @@ def batch_neighbourhood(
     hard = ~positives & (scores > scores[positives].mean() - MARGIN)
     planes = project_together(groups)
     return BatchNeighbourhood(index, positives, hard, true, *planes.values())  # the places in the order of the groups
-
-
-def _members(
-    data: CaptionSet, image: int, generator: torch.Generator
-) -> tuple[Int64[Tensor, "image"], Int64[Tensor, "caption"]]:
-    """Return the pictures of a batch, the anchor's first, and captions: all of the first, one of each other."""
-    others = torch.arange(len(data))[torch.arange(len(data)) != image]
-    others = others[torch.randperm(len(others), generator=generator)[: PICTURES - 1]]
-    owned = [data.captions_of_image[other] for other in others.tolist()]
-    drawn = [captions[torch.randint(len(captions), (1,), generator=generator)] for captions in owned]
-    return torch.cat([torch.tensor([image]), others]), torch.cat([data.captions_of_image[image], *drawn])

@@ -7,13 +7,13 @@ References:
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isnan
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from jaxtyping import Float, Int64
 from numpy import ndarray
@@ -23,13 +23,13 @@ from itmlab.data.captionset import CaptionSet
 from itmlab.data.faults import Faults, one_line
 from itmlab.data.tables import read_rows
 from itmlab.errors import ItmlabError
-from itmlab.metrics import Cider, Spice, human_judgement
+from itmlab.metrics import Cider, Spice, pearson
 from itmlab.metrics.statistics import Correlation, Interval, bootstrap
 
 # Crisscrossed Captions: reading the release.
 
 LARGEST = 5.0
-COLUMNS = {"agg_score": ("caption", "image"), "score": ("caption_id", "image_id")}  # by the score's column
+RELEASED = {"caption": "caption_id", "image": "image_id", "agg_score": "score"}  # our names of its columns
 
 
 @dataclass(frozen=True)
@@ -67,16 +67,12 @@ def crisscrossed(path: str | Path, caption_ids: Sequence[str], image_ids: Sequen
     caption_of = {str(identifier): index for index, identifier in enumerate(caption_ids)}
     image_of = {str(identifier): index for index, identifier in enumerate(image_ids)}
     ratings: dict[tuple[int, int], float] = {}
-    for number, row in read_rows(Path(path), faults):
-        column = next((name for name in COLUMNS if name in row), "score")
-        caption, image = (re.sub(BARE, r"\1\2", str(row.get(name, ""))) for name in COLUMNS[column])
-        try:
-            score = float(row[column])
-        except (KeyError, TypeError, ValueError):
-            score = float("nan")
+    for number, entry in read_rows(Path(path), faults):
+        row = {RELEASED.get(name, name): value for name, value in entry.items()}
+        caption, image = (re.sub(BARE, r"\1\2", str(row.get(name, ""))) for name in ("caption_id", "image_id"))
+        score = pd.to_numeric(str(row.get("score")), errors="coerce")
         if not caption or not image or not 0 <= score <= LARGEST:  # NaN neither
-            content = one_line(str(row), 100)
-            faults.add(path, number, f"no ids, or no {column} from 0 to {LARGEST:g}: {content}")
+            faults.add(path, number, f"no ids, or no score from 0 to {LARGEST:g}: {one_line(str(entry), 100)}")
         elif caption in caption_of and image in image_of:
             pair = caption_of[caption], image_of[image]
             if ratings.setdefault(pair, score) != score:
@@ -94,73 +90,58 @@ BARE = r"^COCO_\w+:sentid:(\d+)$|^(?:COCO_\w+_)?0*(\d+)\.jpe?g$"
 
 # The correlations, in each reading of a pair's NCS: the paper gives none (METHODS 2.4).
 
-Readings = Mapping[str, Mapping[str, Mapping[str, Correlation]]]  # [reading][measure]["all" | "non-ground-truth"]
-READINGS = {"φ itself": "none", "φ / the picture's largest": "image", "φ / the caption's largest": "caption"}
-LEFT_OUT = "φ, caption not among its references"
 
+def rating_rows(data: CaptionSet, ratings: Ratings) -> list[dict[str, Any]]:
+    """Return as rows of a result how measures agree with the ratings of pairs, grouped by measure.
 
-def human_correlation(data: CaptionSet, ratings: Ratings) -> Readings:
-    """Return Pearson's r with the ratings of pairs: `[reading][measure]["all" | "non-ground-truth"]`.
-
-    The paper does not say what the NCS of one pair is. The readings are φ itself, and φ over the largest of its picture
-    or of its caption, which is NCS@1 of that query. In a further reading a caption is compared with the other captions
-    of its picture.
+    The measures are binary relevance, and NCS by SPICE and by CIDEr. The paper does not say what the NCS of one pair
+    is. The readings are φ itself, and φ over the largest of its picture or of its caption, which is NCS@1 of that
+    query. In a further reading a caption is compared with the other captions of its picture. Each has Pearson's r of
+    all pairs and of those without ground truth, and what it gains over binary relevance at the paper's share of ground
+    truth. Pairs of a query to which nothing is relevant are left out.
 
     Args:
         data: the set that the pairs are of.
         ratings: of pairs.
     """
-    fitted = _fitted(data)
-    relevance = {name: phi.matrix(data.captions) for name, phi in fitted.items()}
-    rated = (data.positives, ratings.captions, ratings.images, ratings.scores)
-    tables = {reading: human_judgement(relevance, *rated, normalised=divisor) for reading, divisor in READINGS.items()}
+    captions, images, people = ratings.captions, ratings.images, ratings.scores
+    annotated, references = data.positives[images, captions], data.captions_of()
     place = torch.cat(data.captions_of_image).argsort()  # of each caption among the references, image by image
-    left_out = {name: phi.matrix(leave_one_out=True)[place] for name, phi in fitted.items()}
-    return {**tables, LEFT_OUT: human_judgement(left_out, *rated)}
-
-
-def _fitted(data: CaptionSet) -> dict[str, Cider | Spice]:
-    references = data.captions_of()
-    return {"NCS with SPICE": Spice(references), "NCS with CIDEr": Cider(references)}
-
-
-# The correlations as rows of a result.
-
-PAIRS = {"all": "r, all pairs", "non-ground-truth": "r, without ground truth"}
-
-
-def correlation_rows(readings: Readings) -> list[dict[str, Any]]:
-    """Return the correlations as rows of a result, grouped by measure, one row per reading.
-
-    A measure that is the same in every reading has one row.
-    """
-    rows = []
-    for measure in dict.fromkeys(measure for table in readings.values() for measure in table):
-        tables = {reading: table[measure] for reading, table in readings.items() if measure in table}
-        first, *others = tables.values()
-        if others and all(table == first for table in others):
-            tables = {"in every reading": first}
-        for reading, table in tables.items():
-            for pairs, correlation in table.items():
-                if isnan(correlation.value):  # a measure that is the same for all pairs
-                    continue
-                row = {"group": measure, "row": reading, "measure": PAIRS[pairs], **vars(correlation)}
-                row.pop("images")
-                rows.append(row)
+    of_all = pearson(annotated.double(), people, images)
+    rows = [_row("binary relevance", "in every reading", "r, all pairs", of_all, len(people))]
+    for name, phi in {"NCS with SPICE": Spice(references), "NCS with CIDEr": Cider(references)}.items():
+        matrix = phi.matrix(data.captions).double()
+        values = matrix[captions, images]
+        left_out = phi.matrix(leave_one_out=True)[place].double()
+        readings = {
+            "φ itself": values,
+            "φ / the picture's largest": values / matrix.amax(dim=0)[images],
+            "φ / the caption's largest": values / matrix.amax(dim=1)[captions],
+            "φ, caption not among its references": left_out[captions, images],
+        }
+        for reading, measure in readings.items():
+            known = ~measure.isnan()
+            for label, chosen in {"r, all pairs": known, "r, without ground truth": known & ~annotated}.items():
+                correlation = pearson(measure[chosen], people[chosen], images[chosen])
+                rows.append(_row(name, reading, label, correlation, int(chosen.sum())))
+            columns = (measure, annotated.double(), people, images)
+            gain = gain_over_annotation(*(column[known].numpy() for column in columns))
+            row = _row(name, reading, "r, 57 % ground truth", gain, int(known.sum()))
+            rows.append({**row, "minus": "binary relevance"})
     return rows
 
 
-# The same pairs, weighted to the paper's share of ground truth.
+def _row(group: str, row: str, measure: str, ends: Correlation | Interval, pairs: int) -> dict[str, Any]:
+    names = {"group": group, "row": row, "measure": measure, "pairs": pairs}
+    return {**names, "value": ends.value, "lower": ends.lower, "upper": ends.upper}
+
 
 PAPER_SHARE = 25 / 44  # of the paper's 44 thousand pairs are 25 thousand ground truth
-REWEIGHTED = "r, 57 % ground truth"
+PerPair = Float[ndarray, "pair"]
 
 
 def gain_over_annotation(
-    measure: Float[ndarray, "pair"],
-    annotated: Float[ndarray, "pair"],
-    ratings: Float[ndarray, "pair"],
-    images: Int64[ndarray, "pair"],
+    measure: PerPair, annotated: PerPair, ratings: PerPair, images: Int64[ndarray, "pair"]
 ) -> Interval:
     """Return how much better a measure agrees with ratings than the annotation does, with a bootstrap over images.
 
@@ -183,24 +164,4 @@ def gain_over_annotation(
         of_measure, of_annotation, of_ratings = covariance[2] / np.sqrt(covariance.diagonal())
         return (of_measure - of_annotation) / of_ratings
 
-    def of_draws(drawn: Int64[ndarray, "draw image"]) -> Float[ndarray, "draw"]:
-        return np.array([gain(counts) for counts in drawn])
-
-    return bootstrap(gain(np.ones(clusters)), of_draws, clusters, counts=True)
-
-
-def reweighted_rows(data: CaptionSet, ratings: Ratings) -> list[dict[str, Any]]:
-    """Return as rows of a result what SPICE and CIDEr gain over annotation at the paper's share of ground truth."""
-    annotated = data.positives[ratings.images, ratings.captions].double()
-    rows = []
-    for name, phi in _fitted(data).items():
-        matrix = phi.matrix(data.captions).double()
-        values = matrix[ratings.captions, ratings.images]
-        largest = matrix.amax(dim=0)[ratings.images], matrix.amax(dim=1)[ratings.captions]
-        for reading, divisor in zip(READINGS, (torch.ones_like(values), *largest), strict=True):
-            known = divisor > 0
-            pairs = (values / divisor, annotated, ratings.scores, ratings.images)
-            gain = gain_over_annotation(*(column[known].numpy() for column in pairs))
-            place = {"group": name, "row": reading, "minus": "binary relevance", "measure": REWEIGHTED}
-            rows.append({**place, **gain._asdict(), "pairs": int(known.sum())})
-    return rows
+    return bootstrap(gain(np.ones(clusters)), lambda drawn: [gain(counts) for counts in drawn], clusters, counts=True)

@@ -5,11 +5,12 @@ from collections.abc import Mapping
 import numpy as np
 from jaxtyping import Bool, Float, Integer
 from numpy import ndarray
+from scipy.special import expit, logit
 
 from itmlab.metrics.statistics import wilson
 
 from ..plots.charts import Line
-from .synthesis import MemorySweep
+from .kernel_memory import MemorySweep
 
 
 def densities(values: Mapping[str, Float[ndarray, "value"]], bins: int = 80) -> dict[str, Line]:
@@ -17,9 +18,7 @@ def densities(values: Mapping[str, Float[ndarray, "value"]], bins: int = 80) -> 
 
     The mean stands beside the name. Kinds without values are flat.
     """
-    every = np.concatenate([*values.values(), []])
-    low, high = (every.min(), every.max()) if len(every) else (0.0, 1.0)
-    edges = np.linspace(low, high + 1e-9, bins + 1)
+    edges = np.histogram_bin_edges(np.concatenate([*values.values()]), bins)
     middles = (edges[:-1] + edges[1:]) / 2
     curves = {}
     for name, kind in values.items():
@@ -32,34 +31,28 @@ def densities(values: Mapping[str, Float[ndarray, "value"]], bins: int = 80) -> 
 # How well a score separates hidden positives from true negatives, and whether a posterior is calibrated.
 
 
-def roc_curves(
-    scores: Mapping[str, Float[ndarray, "pair"]], truth: Bool[ndarray, "pair"], points: int = 100
-) -> dict[str, Line]:
+def roc_curves(scores: Mapping[str, Float[ndarray, "pair"]], truth: Bool[ndarray, "pair"]) -> dict[str, Line]:
     """Return the receiver operating characteristic of each score, with its area beside the name.
 
     Args:
         scores: a score of every pair, by name.
-        truth: whether the pair is true. If all are true or none is, there are no curves.
-        points: points of each curve; they are closest where few true negatives are above the threshold.
+        truth: whether the pair is true; both kinds of pairs are needed.
     """
     from sklearn.metrics import roc_auc_score, roc_curve
 
-    curves = {}
-    places = np.linspace(0, 1, points) ** 2
-    both = bool(truth.any() and not truth.all())
-    for name, values in scores.items() if both else ():
+    curves, places = {}, np.linspace(0, 1, 100) ** 2  # closest where few true negatives are above the threshold
+    for name, values in scores.items():
         false, true, _ = roc_curve(truth, values)
         curves[f"{name} (area {roc_auc_score(truth, values):.3f})"] = Line(np.interp(places, false, true), places)
     return curves
 
 
 class Calibration:
-    """Reliability of a posterior in bins of equal width in log-odds.
+    """Reliability of a posterior in 14 bins of equal width in log-odds, without the empty ones.
 
     Args:
         posterior: claimed probability of every pair.
         truth: whether the pair is true.
-        bins: number of bins; empty ones are left out.
 
     Attributes:
         claimed: mean posterior of each bin.
@@ -70,15 +63,14 @@ class Calibration:
 
     EDGE = 1e-4  # the log-odds of 0 and 1 are infinite
 
-    def __init__(self, posterior: Float[ndarray, "pair"], truth: Bool[ndarray, "pair"], bins: int = 14):
-        clipped = np.clip(posterior, self.EDGE, 1 - self.EDGE)
-        odds = np.log(clipped / (1 - clipped))
-        edges = np.linspace(odds.min(), odds.max() + 1e-9, bins + 1) if len(odds) else np.zeros(2)
-        bin_of = np.clip(np.digitize(odds, edges) - 1, 0, bins - 1)
-        used = np.unique(bin_of)
-        self.count = np.array([np.sum(bin_of == index) for index in used])
-        self.claimed = np.array([1 / (1 + np.exp(-odds[bin_of == index].mean())) for index in used])
-        self.share = np.array([truth[bin_of == index].mean() for index in used])
+    def __init__(self, posterior: Float[ndarray, "pair"], truth: Bool[ndarray, "pair"]):
+        odds = logit(np.clip(posterior, self.EDGE, 1 - self.EDGE))
+        edges = np.linspace(odds.min(), odds.max() + 1e-9, 15)
+        bins = [np.digitize(odds, edges) == number for number in range(1, len(edges))]
+        bins = [inside for inside in bins if inside.any()]
+        self.count = np.array([inside.sum() for inside in bins])
+        self.claimed = expit([odds[inside].mean() for inside in bins])
+        self.share = np.array([truth[inside].mean() for inside in bins])
         self.lower, self.upper = wilson(self.share, self.count)
 
     def curves(self) -> dict[str, dict[str, Line]]:
@@ -107,21 +99,22 @@ def sweep_curves(sweep: MemorySweep) -> dict[str, dict[str, Line]]:
 
     Hardness has its quartiles over the anchors; percentages of anchors have 95 % intervals.
     """
-    flat = np.ones(len(sweep.values))
-    hardness = {"match": Line(sweep.match * flat), "hardest real negative": Line(sweep.hardest * flat)}
-    harder, length = {}, {}
+    batch, flat = sweep.batch, np.ones(len(sweep.values))
+    hardness = {"match": Line(float(batch.positive_scores.mean()) * flat)}
+    hardness["hardest real negative"] = Line(float(batch.hardest().mean()) * flat)
+    harder, length, effective = {}, {}, {}
     for kind, curve in sweep.curves.items():
         name = kind.replace("_", " ")
-        hardness[name] = Line(curve.hardness, None, *curve.quartiles)
-        above = {name: curve.above_hardest, f"{name}: nearer than the match": curve.above_match}
+        hardness[name] = Line(curve["hardness"], None, curve["lower"], curve["upper"])
+        length[name] = Line(curve["length"])
+        effective["prototypes"] = Line(curve["effective"])  # the same for all kinds of weights
+        above = {name: curve["above hardest"], f"{name}: nearer than the match": curve["above match"]}
         for words, percent in above.items():
-            lower, upper = wilson(percent / 100, sweep.anchors)
+            lower, upper = wilson(percent / 100, len(batch.anchors))
             harder[words] = Line(percent, None, 100 * lower, 100 * upper)
-        length[name] = Line(curve.length)
-    effective = next(iter(sweep.curves.values())).effective  # the same for all kinds of weights
     return {
         "cosine of the hardest synthetic negative": hardness,
         "harder than any real negative": harder,
         "length of what is recalled": length,
-        "prototypes that share the kernel weights": {"prototypes": Line(effective)},
+        "prototypes that share the kernel weights": effective,
     }

@@ -28,37 +28,30 @@ def at_share(recipe: str, share: float) -> str:
 
 
 def compare_noise(
-    recipes: Mapping[str, Recipe],
-    data: CaptionSet,
-    shares: Sequence[float],
-    *,
-    seeds: Sequence[int] = (0, 1, 2),
-    run_root: str | Path,
-    truth: bool = False,
+    recipes: Mapping[str, Recipe], data: CaptionSet, shares: Sequence[float], *, seeds: int, run_root: str | Path
 ) -> Comparison:
     """Train every recipe at every share of moved training captions and compare them on the clean test split.
 
     Each seed moves other captions (`with_noise`), so that intervals include that variation. All recipes of a seed see
-    the same captions. Finished runs in `run_root` are not trained again.
+    the same captions. Finished runs in `run_root` are not trained again. The measures include everything that is true.
 
     Args:
         recipes: by name.
-        data: clean data.
+        data: clean data with a world.
         shares: shares of training captions to move.
-        seeds: seeds of training and of moving captions.
+        seeds: number of seeds of training and of moving captions.
         run_root: directory of the runs.
-        truth: also measure against everything that is true.
 
     Returns:
         A comparison whose labels are those of `at_share`.
     """
     runs: dict[str, list] = {at_share(name, share): [] for share in shares for name in recipes}
-    for seed in seeds:
+    for seed in range(seeds):
         for share in shares:
-            noisy = with_noise(data, share, seed)
-            for name, group in trained(recipes, noisy, seeds=[seed], run_root=run_root).items():
+            of_share = trained(recipes, with_noise(data, share, seed), seeds=[seed], run_root=run_root)
+            for name, group in of_share.items():
                 runs[at_share(name, share)] += group
-    return compare_runs(runs, data, truth=truth)
+    return compare_runs(runs, data, truth=True)
 
 
 def with_noise(data: CaptionSet, share: float, seed: int = 0) -> CaptionSet:
@@ -74,20 +67,14 @@ def with_noise(data: CaptionSet, share: float, seed: int = 0) -> CaptionSet:
         seed: of the draw.
 
     Raises:
-        ItmlabError: the share is outside that range, there are too few images, or there is no split "train".
+        ItmlabError: there are too few images for the share, or there is no split "train".
     """
-    if not 0 <= share <= 1:
-        raise ItmlabError(f"noise={share!r} is not a share", remedy="give a number from 0 to 1: 0.2 for a fifth")
-    if share == 0:
-        return data
     if data.splits and "train" not in data.splits:
         raise ItmlabError('no split "train" to put noise into', where=data.name)
-    in_training = torch.zeros(len(data), dtype=torch.bool)
-    in_training[data.splits.get("train", torch.arange(len(data)))] = True
-    for name, indices in data.splits.items():
-        if name != "train":
-            in_training[indices] = False
-    captions = in_training[data.image_of_caption].nonzero().flatten()
+    training = data.splits.get("train", torch.arange(len(data)))
+    others = [indices for name, indices in data.splits.items() if name != "train"]
+    training = training[~torch.isin(training, torch.cat([training[:0], *others]))]
+    captions = torch.isin(data.image_of_caption, training).nonzero().flatten()
     exchanged = exchanged_rows(data.image_of_caption[captions], share, seed)
     noisy = copy.copy(data)
     noisy.image_of_caption = data.image_of_caption.clone()
@@ -109,14 +96,14 @@ def exchanged_rows(images: Int64[Tensor, "n"], share: float, seed: int = 0) -> I
     [1, 1, 0, 0]
     """
     generator, count = torch.Generator().manual_seed(seed), round(share * len(images))
+    rows, sizes = torch.arange(len(images)), torch.bincount(images)
+    if count <= 0:
+        return rows
     order = torch.randperm(len(images), generator=generator)
     order = order[images[order].argsort(stable=True)]  # image by image, in random order within each
-    sizes = torch.bincount(images)
-    within = torch.arange(len(images)) - (sizes.cumsum(0) - sizes)[images[order]]
+    within = rows - (sizes.cumsum(0) - sizes)[images[order]]
     may = order[within < count // 2]
     chosen = may[torch.randperm(len(may), generator=generator)[:count]]
-    if not count:
-        return torch.arange(len(images))
     if len(chosen) < count or count == 1:
         among = f"{len(images)} captions of {int((sizes > 0).sum())} images to train on"
         message = f"{count} of the {among} cannot each go to another image"
@@ -130,6 +117,5 @@ def exchanged_rows(images: Int64[Tensor, "n"], share: float, seed: int = 0) -> I
         fits = (images[chosen[first]] != images[targets[second]]) & (images[chosen[second]] != images[targets[first]])
         first, second = first[fits], second[fits]
         targets[first], targets[second] = targets[second], targets[first]
-    rows = torch.arange(len(images))
     rows[chosen] = targets
     return rows

@@ -55,14 +55,13 @@ class Ranking:
     measures: dict[str, float]
 
 
+Scores = Float[Tensor, "candidate"]
+Truth = Int[Tensor, "candidate"] | None
+Mask = Bool[Tensor, "candidate"] | None
+
+
 def rank(
-    scores: Float[Tensor, "candidate"],
-    relevance: Float[Tensor, "candidate"],
-    *,
-    k: int,
-    positives: Bool[Tensor, "candidate"] | None = None,
-    truth: Int[Tensor, "candidate"] | None = None,
-    relevant: int | None = None,
+    scores: Scores, relevance: Scores, k: int, positives: Mask = None, truth: Truth = None, relevant: int | None = None
 ) -> Ranking:
     """Return the `k` best candidates of one query with R, SR and NCS at k. Ties go to the lowest index.
 
@@ -96,7 +95,15 @@ Direction = Literal["t2i", "i2t"]
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """One direction of a split: matrices (anchor, candidate), and the picture of each anchor."""
+    """One direction of a split: each model's similarity, each φ's relevance, annotation and truth.
+
+    Args:
+        similarity: by model.
+        relevance: by φ.
+        positives: what is annotated.
+        truth: 1 true, 0 false, -1 undecided; None without a world.
+        picture: the picture of each anchor.
+    """
 
     similarity: Mapping[str, Float[Tensor, "anchor candidate"]]
     relevance: Mapping[str, Float[Tensor, "anchor candidate"]]
@@ -112,32 +119,24 @@ class Side:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Retrievals:
-    """The matrices of a split: each model's similarity, each φ's relevance, annotation and truth.
+class Retrievals(Side):
+    """The matrices of a split with pictures in rows.
 
     Args:
         data: the split.
         models: Runs or models by name.
-        similarity: by model.
-        relevance: by φ.
-        positives: what is annotated.
-        truth: 1 true, 0 false, -1 undecided; None without a world.
         fitted: computes φ of a new sentence, by φ.
     """
 
     data: CaptionSet
     models: Mapping[str, Any]
-    similarity: Mapping[str, Float[Tensor, "image caption"]]
-    relevance: Mapping[str, Float[Tensor, "image caption"]]
-    positives: Bool[Tensor, "image caption"]
-    truth: Int8[Tensor, "image caption"] | None
     fitted: Mapping[str, Any]
     _pictures: dict[str, Any] = field(default_factory=dict)
 
     def side(self, direction: Direction) -> Side:
         """Return everything with the queries of one direction in rows."""
         if direction == "i2t":
-            return Side(self.similarity, self.relevance, self.positives, self.truth, torch.arange(len(self.data)))
+            return self
         turned = ({name: matrix.T for name, matrix in of.items()} for of in (self.similarity, self.relevance))
         truth = None if self.truth is None else self.truth.T
         return Side(*turned, self.positives.T, truth, self.data.image_of_caption)
@@ -145,10 +144,6 @@ class Retrievals:
     def of_caption(self, model: str, caption: int, **options: Any) -> Ranking:
         """Return the pictures that a model ranks first for a caption. Options are those of `of_sentence`."""
         return self.side("t2i").rank(model, caption, **options)
-
-    def of_picture(self, model: str, image: int, **options: Any) -> Ranking:
-        """Return the captions that a model ranks first for a picture. Options are those of `of_sentence`."""
-        return self.side("i2t").rank(model, image, **options)
 
     def of_sentence(
         self, model: str, sentence: str, *, k: int = 5, by: str = "CIDEr", relevant: int | None = None
@@ -161,12 +156,7 @@ class Retrievals:
             k: the number of pictures.
             by: the φ that compares the sentence with each picture's captions.
             relevant: how many candidates of largest φ SR counts.
-
-        Raises:
-            ItmlabError: the sentence is empty.
         """
-        if not sentence.strip():
-            raise ItmlabError("the sentence to search for is empty")
         relevance = self.fitted[by].matrix([sentence])[0].float()
         truth = None
         if self.data.world is not None:
@@ -205,17 +195,14 @@ def retrievals(runs: Mapping[str, Any], data: CaptionSet, *, by: Sequence[str] =
         by: "CIDEr", "SPICE" or both.
 
     Raises:
-        ItmlabError: an unknown φ, or an image without captions.
+        ItmlabError: an image without captions.
     """
-    known = {"CIDEr": Cider, "SPICE": Spice}
-    if unknown := [name for name in by if name not in known]:
-        raise ItmlabError(f"there is no relevance {unknown[0]!r}", remedy=f"choose from {', '.join(known)}")
     scores = {name: similarity(model_of(run), data) for name, run in runs.items()}
     references = data.captions_of()
-    fitted = {name: known[name](references) for name in by}
+    fitted = {name: {"CIDEr": Cider, "SPICE": Spice}[name](references) for name in by}
     relevance = {name: phi.matrix(data.captions).T.float() for name, phi in fitted.items()}
     truth = None if data.world is None else data.world.truth()
-    return Retrievals(data, dict(runs), scores, relevance, data.positives, truth, fitted)
+    return Retrievals(scores, relevance, data.positives, truth, torch.arange(len(data)), data, dict(runs), fitted)
 
 
 # Several measures of the same rankings, query by query, so that models can be compared on each of them.
@@ -326,20 +313,13 @@ def truth_among_relevant(
         ItmlabError: the data have no world.
     """
     require_truth(retrieved.truth, retrieved.data)
-    shares, most = {}, {}
+    shares: dict[str, dict[str, Float[ndarray, "m"]]] = {}
     for direction in ("t2i", "i2t"):
         side = retrieved.side(direction)
         true = ((side.truth == 1) & ~side.positives).float()
-        for name, ranking in {**side.relevance, **side.similarity}.items():
-            others = ranking.masked_fill(side.positives, -torch.inf)
-            shares.setdefault(name, {})[direction] = _share_true(others, true, relevant)
-        most[direction] = _share_true(true, true, relevant)
+        for name, scores in {**side.relevance, **side.similarity, "truth": true}.items():
+            first = scores.masked_fill(side.positives, -torch.inf).topk(max(relevant), dim=1).indices
+            found = true.gather(1, first).cumsum(dim=1).mean(dim=0)
+            shares.setdefault(name, {})[direction] = np.array([100 * float(found[m - 1]) / m for m in relevant])
+    most = shares.pop("truth")
     return shares, most
-
-
-def _share_true(
-    scores: Float[Tensor, "anchor candidate"], true: Float[Tensor, "anchor candidate"], relevant: Sequence[int]
-) -> Float[ndarray, "m"]:
-    """Return the percentage of each anchor's first m candidates that are true, averaged over anchors."""
-    ranked = true.gather(1, scores.topk(max(relevant), dim=1).indices)
-    return np.array([100 * float(ranked[:, :m].mean()) for m in relevant])

@@ -1,21 +1,23 @@
 """How well sentences match pictures, by any model."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int64
 from torch import Tensor
 
 from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError
+from itmlab.metrics.ranking import require_positives
+from itmlab.metrics.yardsticks import Match, Yardstick, YardstickTable, measure, text_scores
 from itmlab.models.encoded import evaluating
 from itmlab.models.pairs import looked_at
 from itmlab.synthesis.tags import cross_encoder_score
 from itmlab.train.scores import compared, side_of
 
-Match = Callable[[Sequence[int], Sequence[str]], Float[Tensor, "sentence"]]  # image numbers and a sentence for each
-
+Numbers = Int64[Tensor, "image"]
 Direction = Literal["image", "caption"]  # which of the two is the anchor
 
 
@@ -24,18 +26,33 @@ def model_of(run: Any) -> Any:
     return getattr(run, "model", run)
 
 
+def dual_encoder_of(run: Any, *, pictures: bool = False) -> Any:
+    """Return the model of a Run, or the model itself, if it has features of pictures and sentences.
+
+    Args:
+        run: a Run or a model.
+        pictures: whether features of patches are needed, which a model of regions lacks.
+
+    Raises:
+        ItmlabError: it has no such features.
+    """
+    model = model_of(run)
+    if not model.encodes_apart or (pictures and not model.takes_pictures):
+        raise ItmlabError(f"{type(model).__name__} has no such features of pictures", remedy="take a dual encoder")
+    return model
+
+
 def require_truth(truth: Any, data: CaptionSet) -> None:
     """Refuse data without ground truth."""
     if truth is None:
         raise ItmlabError("this dataset has no ground truth", where=data.name, remedy='use itmlab.load("scenes")')
 
 
-def require_captions(data: CaptionSet) -> None:
-    """Refuse data in which an image has no caption."""
-    missing = [number for number, captions in enumerate(data.captions_of_image) if not len(captions)]
-    if missing:
-        names = f"{len(missing)} images have no caption; the first is {data.image_ids[missing[0]]!r}"
-        raise ItmlabError(names, where=data.name, remedy="leave them out: data.select([...])")
+def drawn_captions(data: CaptionSet, images: Numbers, generator: torch.Generator) -> Numbers:
+    """Draw one caption of each of these images; data in which an image has no caption are refused."""
+    require_positives(data.image_of_caption, len(data), "image")
+    owned = [data.captions_of_image[image] for image in images.tolist()]
+    return torch.stack([captions[torch.randint(len(captions), (), generator=generator)] for captions in owned])
 
 
 def matching(run: Any, data: CaptionSet) -> Match:
@@ -71,3 +88,22 @@ def matching(run: Any, data: CaptionSet) -> Match:
 def as_score(run: Any, matched: Float[Tensor, "sentence"]) -> Float[Tensor, "sentence"]:
     """Return the results of `matching` on the paper's scale: sigmoids of logits; cosines are unchanged."""
     return matched if model_of(run).encodes_apart else matched.sigmoid()
+
+
+def run_on_yardstick(
+    run: Any, yardstick: Yardstick, images: str | Path | CaptionSet | None = None, *, text: Sequence[str] = ()
+) -> YardstickTable:
+    """Measure how often a run tells true from false sentences, on the items whose pictures are available.
+
+    Args:
+        run: a Run or model; None scores the text-only controls alone.
+        yardstick: the items, for example of SugarCrepe.
+        images: the pictures, as for `Yardstick.with_pictures`.
+        text: the text-only controls, as `text_scores` takes them.
+
+    References:
+        Hsieh et al. (2023), SugarCrepe.
+    """
+    chosen = yardstick if run is None else yardstick.with_pictures(images)
+    match = None if run is None else matching(run, chosen.pictures)
+    return measure(chosen, match, text={f"text only ({name})": text_scores(chosen, name) for name in text})

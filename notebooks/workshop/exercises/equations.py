@@ -266,12 +266,12 @@ def the_hardest_kernel(answer: float) -> str:
 
     Take a σ two to three times the paper's 0.1.
     """
-    from ..analysis.synthesis import memory_sweep
+    from ..analysis.kernel_memory import memory_sweep
 
     if not 1e-3 <= answer <= 100:
         raise Wrong(f"σ = {answer:g} is no width for vectors of length 1")
     grid = [*torch.logspace(-1.3, 0.3, 17).tolist(), answer]
-    hardness = memory_sweep(_batch(), "sigma", grid, weights=["identity"]).curves["identity"].hardness
+    hardness = memory_sweep(_batch(), "sigma", grid).curves["identity"]["hardness"]
     if hardness[-1] < hardness.max() - 0.005:
         raise Wrong(
             f"at σ = {answer:g} the hardest has a cosine of {hardness[-1]:.3f}; there is a σ with {hardness.max():.3f}"
@@ -287,7 +287,7 @@ def when_noise_counts(answer: float) -> str:
 
     Read it where the curve of the Gaussian noise crosses ten percent, between 0.1 and 0.5.
     """
-    from ..analysis.synthesis import shares_by_temperature
+    from ..analysis.kernel_memory import shares_by_temperature
 
     if not 1e-3 <= answer <= 100:
         raise Wrong(f"τ = {answer:g} is no temperature for cosines")

@@ -70,10 +70,10 @@ def _figures(
     best, drawn, draws = numbers
     data, judged = studied.data, judge(studied, anchor, direction, **settings, draws=draws)
     name = data.image_ids[anchor] if direction == "image" else data.caption_ids[anchor]
-    span = (float(min(studied.scores.min(), 0)), 1.0)
+    lowest = float(min(studied.scores.min(), 0))
     template = "p = {prior:.3g}, λ = {threshold:.3g}, a = {sharpness:.3g}, margin = {margin:.2g}, {preset}"
     probability = draw_false_negative_probability(
-        curves(studied.sampler.statistics, judged.positive_score, **settings, span=span),
+        curves(studied.sampler.statistics, judged.positive_score, **settings, lowest=lowest),
         studied.positive_scores,
         studied.negative_scores,
         title=f"Negatives of {direction} “{name}”",

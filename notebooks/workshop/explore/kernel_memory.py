@@ -6,7 +6,6 @@ import ipywidgets
 import plotly.graph_objects as go
 
 from itmlab.data.captionset import CaptionSet
-from itmlab.data.pictures import view
 
 from ..analysis.kernel_memory import ReadOut, SynthesisBatch, attribution, read_out, synthesis_batch
 from ..plots.synthesis import draw_kernel_memory, draw_prototypes
@@ -23,8 +22,7 @@ def explore_kernel_memory(run: Any, data: CaptionSet, *, anchor: int = 0, pairs:
         pairs: how many pictures with one caption each are in the batch.
         seed: of the batch.
     """
-    batches: dict[str, SynthesisBatch] = {}
-    direction = ipywidgets.Dropdown(options=["image", "caption"], description="anchor", **wide())
+    batch = synthesis_batch(run, data, pairs=pairs, seed=seed)
     last = min(pairs, len(data)) - 1
     number = ipywidgets.IntSlider(anchor, 0, last, description="number", continuous_update=False, **wide())
     sigma = ipywidgets.FloatLogSlider(0.1, min=-2, max=1, step=0.05, description="width σ", **wide())
@@ -34,13 +32,10 @@ def explore_kernel_memory(run: Any, data: CaptionSet, *, anchor: int = 0, pairs:
     ridge = ipywidgets.FloatLogSlider(1e-3, min=-6, max=0, step=0.25, description="ridge ε", **wide())
 
     def draw() -> list[go.Figure]:
-        if direction.value not in batches:
-            batches[direction.value] = synthesis_batch(run, data, direction=direction.value, pairs=pairs, seed=seed)
-        batch = batches[direction.value]
         settings = {"sigma": sigma.value, "clusters": clusters.value, "weights": weights.value}
         return _figures(batch, read_out(batch, number.value, **settings, regularisation=ridge.value), settings)
 
-    return Explorer([direction, number, weights, sigma, clusters, ridge], draw)
+    return Explorer([number, weights, sigma, clusters, ridge], draw)
 
 
 def _figures(batch: SynthesisBatch, read: ReadOut, settings: dict[str, Any]) -> list[go.Figure]:
@@ -48,12 +43,8 @@ def _figures(batch: SynthesisBatch, read: ReadOut, settings: dict[str, Any]) -> 
     image, caption = int(batch.images[at]), int(batch.captions[at])
     names = [batch.candidate_name(index) for index in range(len(batch.candidates))]
     words = settings["weights"].replace("_", " ")
-    if batch.direction == "image":
-        shown, anchor = names, data.images[image]
-        subtitle = f"picture {data.image_ids[image]}, whose own caption here is “{data.captions[caption]}”"
-    else:
-        shown, anchor = view(data.images, batch.images.tolist()), None  # decoded when one is shown
-        subtitle = f"caption “{data.captions[caption]}”"
+    anchor = data.images[image]
+    subtitle = f"picture {data.image_ids[image]}, whose own caption here is “{data.captions[caption]}”"
     memory = draw_kernel_memory(
         read,
         names,
@@ -63,4 +54,4 @@ def _figures(batch: SynthesisBatch, read: ReadOut, settings: dict[str, Any]) -> 
         anchor=anchor,
     )
     titles = {"title": "What they are made of", "subtitle": subtitle, "match": float(read.score[at])}
-    return [memory, draw_prototypes(attribution(batch, read), shown, **titles, anchor=anchor)]
+    return [memory, draw_prototypes(attribution(batch, read), names, **titles, anchor=anchor)]

@@ -8,9 +8,9 @@ import ipywidgets
 import plotly.graph_objects as go
 
 from itmlab.data.captionset import CaptionSet
+from itmlab.metrics.ranking import require_positives
 
 from ..analysis.attention import AttentionMap, Measure, caption_maps, dual_encoder_of, spoken_words
-from ..analysis.scoring import require_captions
 from ..plots.maps import draw_attention_maps, draw_words_on_patch
 from .base import Explorer, wide
 from .gallery import PicturePicker
@@ -32,7 +32,7 @@ def explore_attention(runs: Mapping[str, Any], data: CaptionSet) -> Explorer:
     Raises:
         ItmlabError: an image has no caption.
     """
-    require_captions(data)
+    require_positives(data.image_of_caption, len(data), "image")
     names, state = list(runs), {"patch": -1}
     picture = PicturePicker(data)
     caption = ipywidgets.Dropdown(description="caption", **wide(678))
@@ -54,7 +54,7 @@ def explore_attention(runs: Mapping[str, Any], data: CaptionSet) -> Explorer:
     def caption_moved() -> None:
         if caption.value is None:
             return
-        words = (text for text, _ in spoken_words(dual_encoder_of(runs[names[0]]), data.captions[caption.value]))
+        words = (text for _, text, _ in spoken_words(dual_encoder_of(runs[names[0]]), data.captions[caption.value]))
         word.options = [(ALL, -1), *((text, index) for index, text in enumerate(words))]
         word.value = -1
 

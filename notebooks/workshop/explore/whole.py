@@ -9,10 +9,10 @@ import plotly.graph_objects as go
 from itmlab.data.captionset import CaptionSet
 from itmlab.data.pictures import read_image
 from itmlab.errors import ItmlabError
+from itmlab.metrics.ranking import require_positives
 
 from ..analysis.embeddings import embedded
 from ..analysis.rankings import Ranking, Retrievals, retrievals
-from ..analysis.scoring import require_captions
 from ..plots.canvas import Canvas, draw_table
 from ..plots.maps import MOST, draw_projection
 from ..plots.rankings import draw_ranked_captions, draw_ranked_pictures
@@ -47,7 +47,7 @@ def explore(
     Raises:
         ItmlabError: an image has no caption, or a model does not encode pictures and captions separately.
     """
-    require_captions(data)
+    require_positives(data.image_of_caption, len(data), "image")
     named = dict(runs) if isinstance(runs, Mapping) else {"model": runs}
     found, maps, names = retrievals(named, data, by=(BY,)), embedded(named, data), list(named)
     which = PicturePicker(data, picture)
@@ -137,7 +137,7 @@ def _neighbours(found: Retrievals, models: Mapping[str, Any], of: str, value: An
         picture = read_image(value, where="your picture")
         rankings = {model: found.of_own_picture(model, picture, k=k) for model in models}
         return draw_ranked_captions(picture, data.captions, rankings, title="Captions for your picture", relevance="s")
-    find = {"sentence": found.of_sentence, "caption": found.of_caption, "picture": found.of_picture}[of]
+    find = {"sentence": found.of_sentence, "caption": found.of_caption, "picture": found.rank}[of]
     rankings: dict[str, Ranking] = {model: find(model, value, k=k, by=BY) for model in models}
     captions = data.captions_of()
     if of == "picture":

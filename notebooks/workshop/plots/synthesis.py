@@ -14,7 +14,7 @@ from PIL import Image
 
 from ..analysis.kernel_memory import Attribution, ReadOut
 from . import theme
-from .canvas import data_uri, draw_gallery, draw_table
+from .canvas import data_uri, draw_table
 from .theme import colour, label, styled, translucent
 
 # One anchor's kernel associative memories: a map of its clusters and what they recall.
@@ -114,12 +114,12 @@ def _describe(read_out: ReadOut, cluster: int) -> str:
     )
 
 
-# What synthetic negatives are made of: the pictures or captions whose features each contains most of.
+# What synthetic negatives are made of: the captions whose features each contains most of.
 
 
 def draw_prototypes(
     attributions: Sequence[Attribution],
-    candidates: Sequence[str] | Sequence[Image.Image],
+    candidates: Sequence[str],
     *,
     title: str = "",
     subtitle: str = "",
@@ -131,7 +131,7 @@ def draw_prototypes(
 
     Args:
         attributions: the synthetic negatives, in the order of rows.
-        candidates: all captions (drawn as a table) or all pictures (drawn as a gallery) of the batch.
+        candidates: all captions of the batch.
         title: the figure's title.
         subtitle: the settings.
         anchor: the anchor's picture, shown beside the table.
@@ -146,14 +146,6 @@ def draw_prototypes(
         [_note(attribution, place) for place in range(len(attribution.prototypes[:columns]))]
         for attribution in attributions
     ]
-    if len(candidates) and not isinstance(candidates[0], str):
-        headings, shown = {}, []
-        for head, attribution in zip(heads, attributions, strict=True):
-            headings[len(shown)] = head
-            shown += [candidates[index] for index in attribution.prototypes[:columns]]
-        texts = [note for row in notes for note in row]
-        look = {"columns": max(columns, 5), "headings": headings}
-        return draw_gallery(shown, texts, title=title, subtitle=subtitle, **look)
     table = {"synthetic negative": heads}
     for place in range(columns):
         table[f"prototype {place + 1}"] = [

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from workshop.analysis.false_negatives import Study, curves, judge, negatives_taken, posterior_quality, study
+from workshop.analysis.false_negatives import Study, curves, judge, negatives_taken, study
 
 from itmlab.samplers import FalseNegativeEliminating, Hardest, Softest, Statistics
 from tests.plain_model import PlainModel
@@ -61,20 +61,20 @@ class Scripted(PlainModel):
 def test_statistics_are_those_of_an_epoch_of_batches():
     wanted = synthetic_study(48)
     data = small_set(48)
-    result = study(Scripted(wanted.scores), data, batch_size=16, seed=3)
+    result = study(Scripted(wanted.scores), data)
     assert torch.equal(result.scores, wanted.scores) and torch.equal(result.truth, wanted.truth)
-    generator = torch.Generator().manual_seed(3)
+    generator = torch.Generator().manual_seed(0)
     order = torch.randperm(48, generator=generator)
     captions = [
         own_values[torch.randint(len(own_values), (), generator=generator)] for own_values in data.captions_of_image
     ]
     positives, negatives = [], []
-    for start in range(0, 48, 16):
-        images = order[start : start + 16].tolist()
+    for start in range(0, 48, 32):
+        images = order[start : start + 32].tolist()
         block = [[float(wanted.scores[i, captions[j]]) for j in images] for i in images]
-        for i in range(16):
-            row = [block[i][j] for j in range(16) if j != i]
-            column = [block[j][i] for j in range(16) if j != i]
+        for i in range(len(images)):
+            row = [block[i][j] for j in range(len(images)) if j != i]
+            column = [block[j][i] for j in range(len(images)) if j != i]
             if block[i][i] > max(row) and block[i][i] > max(column):
                 positives.append(block[i][i])
                 negatives += [max(row), max(column)]
@@ -124,24 +124,3 @@ def test_the_shares_are_those_counted_by_hand() -> None:
 
 def test_what_cannot_be_counted_is_said() -> None:
     refused("ground truth", negatives_taken, made_up(None), {"hardest": Hardest()})
-    undecided = torch.full((3, 3), -1, dtype=torch.int8)
-    refused("decided", negatives_taken, made_up(undecided), {"hardest": Hardest()})
-
-
-def test_posterior_and_similarity_are_measured_as_rankings_and_as_probabilities():
-    studied = synthetic_study(24)
-    quality = posterior_quality(studied, prior=0.2, bins=4)
-    known = ~studied.positives & (studied.truth >= 0)
-    true, inputs = studied.truth[known] == 1, studied.posterior(prior=0.2)[known].double()
-    for name, values in (("posterior", inputs), ("similarity", studied.scores[known])):
-        pairs = values[true][:, None] - values[~true]
-        area = (pairs > 0).double().mean() + (pairs == 0).double().mean() / 2
-        assert quality[name]["auc"] == pytest.approx(float(area), abs=1e-4)
-    assert quality["posterior"]["brier"] == pytest.approx(float(((inputs - true.double()) ** 2).mean()), abs=1e-6)
-    parts = np.array_split(inputs.argsort(stable=True).numpy(), 4)
-    gaps = [len(part) * abs(inputs[part].mean() - true[part].double().mean()) for part in parts]
-    assert quality["posterior"]["calibration"] == pytest.approx(float(sum(gaps) / len(true)), abs=1e-6)
-    assert 0 < quality["posterior"]["precision"] <= 1
-    blind = Study(**{**vars(studied), "truth": None})
-    refused("ground truth", posterior_quality, blind)
-    refused("not annotated are alike", posterior_quality, Study(**{**vars(studied), "truth": studied.truth * 0}))

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import torch
 from PIL import Image
-from workshop.analysis.attention import Pointing, pointing, relevance, word_maps, word_masks
+from workshop.analysis.attention import Pointing, pointing, word_maps, word_masks
 
 from tests.workshop.small_world import small_set
 
@@ -62,7 +62,7 @@ def test_masks_of_words_go_with_their_maps(tiny):
 
 def test_relevance_is_the_positive_part_of_how_a_words_score_rises_with_a_patch(tiny):
     """Against the derivative of the score along each patch's own features, by finite differences."""
-    result = relevance(tiny, NOISE, "a red square")
+    result = word_maps(tiny, NOISE, "a red square", measure="gradient")
     assert [entry.word for entry in result] == ["a", "red", "square"]
     tiny.eval()
     blocks, pixels = tiny.image_tower.modules(), tiny.prepare_images([NOISE])

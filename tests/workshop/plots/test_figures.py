@@ -62,11 +62,10 @@ def false_negative_probability():
     return plots.draw_false_negative_probability(curves, *observed, **TITLES, **options)
 
 
-def prototypes(direction):
-    batch = small_batch(direction=direction)
+def prototypes():
+    batch = small_batch()
     read_out = analysis.read_out(batch, 4, clusters=3, sigma=0.3)
-    candidates = [HOSTILE] * 16 if direction == "image" else batch.data.images
-    return plots.draw_prototypes(analysis.attribution(batch, read_out), candidates, match=0.1, **TITLES)
+    return plots.draw_prototypes(analysis.attribution(batch, read_out), [HOSTILE] * 16, match=0.1, **TITLES)
 
 
 def kernel_memory(anchor):
@@ -139,8 +138,7 @@ DRAWINGS = {
     ),
     "kernel memory": partial(kernel_memory, None),
     "kernel memory of a picture": partial(kernel_memory, PICTURES[0]),
-    "prototypes": partial(prototypes, "image"),
-    "prototypes of a caption": partial(prototypes, "caption"),
+    "prototypes": prototypes,
     "attention": partial(plots.draw_attention_maps, {"FNE": maps("dog", HOSTILE)}, numbers=[0, 1], **TITLES),
     "a long sentence": partial(
         plots.draw_attention_maps, {"FNE": maps(*"abcdefghijk")}, outlines=[np.eye(48) > 0], **TITLES

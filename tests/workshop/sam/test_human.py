@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 import torch
-from workshop.analysis.human import Ratings, crisscrossed, gain_over_annotation, human_correlation
+from workshop.analysis.human import Ratings, crisscrossed, gain_over_annotation, rating_rows
 
 from itmlab.data.faults import FaultyData
 from itmlab.metrics import Cider, cider_matrix, pearson
@@ -60,22 +60,25 @@ def test_each_reading_is_the_correlation_of_its_own_values():
     data = small_set(6)
     captions, images = torch.arange(12).repeat(2), torch.cat([data.image_of_caption, (data.image_of_caption + 1) % 6])
     scores = torch.linspace(5, 0, 24) + 0.1 * torch.randn(24, generator=torch.Generator().manual_seed(0))
-    tables = human_correlation(data, Ratings(captions, images, scores.clamp(0, 5)))
-    references = [[data.captions[caption] for caption in own_values.tolist()] for own_values in data.captions_of_image]
-    phi = cider_matrix(data.captions, references)
-    left_out = Cider(references).matrix(leave_one_out=True)  # the captions of this set are in the order of its images
+    rows = rating_rows(data, Ratings(captions, images, scores.clamp(0, 5)))
+    phi = cider_matrix(data.captions, data.captions_of())
+    left_out = Cider(data.captions_of()).matrix(leave_one_out=True)  # its captions are in the order of its images
     wanted = {
         "φ itself": phi,
         "φ / the picture's largest": phi / phi.amax(dim=0, keepdim=True),
         "φ / the caption's largest": phi / phi.amax(dim=1, keepdim=True),
         "φ, caption not among its references": left_out,
     }
-    assert list(tables) == list(wanted)
+    of_cider = {(row["row"], row["measure"]): row for row in rows if row["group"] == "NCS with CIDEr"}
+    assert list(dict.fromkeys(reading for reading, _ in of_cider)) == list(wanted)
     for reading, matrix in wanted.items():
         expected = pearson(matrix[captions, images], scores.clamp(0, 5), images)
-        assert abs(tables[reading]["NCS with CIDEr"]["all"].value - expected.value) < 1e-6
-        assert tables[reading]["NCS with SPICE"]["all"].pairs == 24
-        assert tables[reading]["NCS with CIDEr"]["non-ground-truth"].pairs == 12
+        row = of_cider[reading, "r, all pairs"]
+        assert abs(row["value"] - expected.value) < 1e-6 and abs(row["upper"] - expected.upper) < 1e-6
+        assert row["pairs"] == 24 and of_cider[reading, "r, without ground truth"]["pairs"] == 12
+    gains = [row for row in rows if row.get("minus")]
+    assert len(gains) == 8 and {row["measure"] for row in gains} == {"r, 57 % ground truth"}
+    assert (rows[0]["group"], rows[0]["row"]) == ("binary relevance", "in every reading")
 
 
 def test_a_gain_over_annotation_weighs_ground_truth_as_the_paper_does() -> None:

@@ -5,9 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 import torch
-from workshop.analysis.rankings import measured, rank, retrievals, semantic_recalls, truth_among_relevant
+from workshop.analysis.rankings import measured, rank, semantic_recalls, truth_among_relevant
 
-from tests.refusals import refused
 from tests.workshop.small_retrievals import small_retrievals
 
 K, M = 3, 4
@@ -118,8 +117,3 @@ def test_the_world_judges_what_is_typed_where_it_can_read_it(known):
     red = known.of_sentence("a", "something red", k=16)
     assert red.truth_label.tolist() == [int(image % 4 == 0) for image in red.index.tolist()]
     assert known.of_sentence("a", "colourless", k=3).truth_label is None
-
-
-def test_an_empty_sentence_and_an_unknown_relevance_are_refused(known):
-    refused("empty", known.of_sentence, "a", " ")
-    refused("CIDEr, SPICE", retrievals, {}, known.data, by=("BLEU",))
