@@ -18,7 +18,7 @@ import pytest
 from PIL import Image
 from workshop.analysis.attention import AttentionMap
 from workshop.plots import saving
-from workshop.plots.canvas import draw_captioned, draw_gallery
+from workshop.plots.canvas import draw_gallery, draw_table
 from workshop.plots.maps import draw_attention_maps
 
 from itmlab.data.captionset import CaptionSet
@@ -93,8 +93,8 @@ def write_hostile(pages: Path) -> None:
     attention = draw_attention_maps({words: maps for words in HOSTILE[:2]}, title=HOSTILE[0], subtitle=HOSTILE[1])
     saving.write_figure(attention, pages / f"attention {NAMES[2]}.html")
     saving.write_figure(
-        draw_captioned(picture, HOSTILE, {words: np.zeros(len(HOSTILE)) for words in HOSTILE[:2]}, title=HOSTILE[2]),
-        pages / "captioned.html",
+        draw_table({words: HOSTILE for words in HOSTILE[:2]}, title=HOSTILE[2], picture=picture),
+        pages / "table.html",
     )
 
 
@@ -149,7 +149,7 @@ def provoke(page) -> None:
 def test_no_word_of_a_page_takes_effect(page, pages: Path) -> None:
     requests = watched(page)
     paths = sorted(pages.glob("*.html"))
-    assert len(paths) == 2 + len(NAMES) + 3  # gallery and plain, names, attention and captioned and index
+    assert len(paths) == 2 + len(NAMES) + 3  # gallery and plain, names, attention and table and index
     for path in paths:
         opened(page, path, drawn=path.name != "index.html")
         title = page.title()
@@ -188,7 +188,7 @@ REACH: list[Callable[[str], str]] = [
 ]
 
 
-@pytest.mark.parametrize("name", ["index", "plain", "captioned"])
+@pytest.mark.parametrize("name", ["index", "plain", "table"])
 def test_the_policy_holds_where_an_escape_were_forgotten(page, folder: Path, website, name: str) -> None:
     (folder / "other.js").write_text(RUN)
     path = folder / f"{name}.html"

@@ -5,7 +5,7 @@ import sys
 import lazy_loader as lazy
 
 _NAMES = {  # module -> its public names, imported when first used
-    "canvas": "draw_captioned draw_gallery draw_table",
+    "canvas": "draw_gallery draw_table",
     "charts": "Dot Line draw_comparison draw_curves draw_forest draw_gains",
     "drawn": "curve_rows draw_result draw_rows record_result",
     "false_negatives": "draw_false_negative_probability draw_negative_captions draw_negative_pictures",

@@ -12,6 +12,7 @@ from jaxtyping import Bool, Float, UInt8
 from numpy import ndarray
 from PIL import Image
 from plotly.colors import hex_to_rgb
+from scipy.ndimage import binary_erosion
 
 from .theme import (
     GREY,
@@ -19,7 +20,6 @@ from .theme import (
     MUTED,
     ON_COLOUR,
     ORANGE,
-    PANEL,
     PAPER,
     RULE,
     VERMILION,
@@ -222,7 +222,7 @@ def draw_table(
     subtitle: str = "",
     widths: Sequence[float] = (),
     inks: Mapping[str, Sequence[str]] | None = None,
-    fills: Sequence[str] | Mapping[str, Sequence[str]] = (),
+    fills: Mapping[str, Sequence[str]] | None = None,
     picture: Image.Image | Mapping[int, Image.Image] | None = None,
     beside: Sequence[str] = (),
 ) -> go.Figure:
@@ -234,7 +234,7 @@ def draw_table(
         subtitle: what is shown.
         widths: relative widths of the columns; default: equal.
         inks: text colours of a column, one per row.
-        fills: background colours, one per row, or one per row of each named column.
+        fills: background colours of a column, one per row.
         picture: shown to the left of the table; or several pictures by the number of the row at which they begin.
         beside: captions below the picture.
     """
@@ -261,7 +261,7 @@ def draw_table(
         height = 12 + 17 * max(column[row].count("<br>") + 1 for column in cells if row < len(column))
         for name, column, x, wide in zip(columns, cells, edges, room, strict=True):
             if row < len(column):
-                background = fills.get(name, ()) if isinstance(fills, Mapping) else fills
+                background = (fills or {}).get(name, ())
                 if background and background[row] != PAPER:
                     canvas.rectangle(x, top, wide, height, fillcolor=background[row], layer="below")
                 ink = (inks or {}).get(name, ())
@@ -275,23 +275,6 @@ def draw_table(
 
 def _cell(cell: Cell, width: int) -> str:
     return label(cell, width=width) if isinstance(cell, str) else rich_label(cell, width=width)
-
-
-def draw_captioned(
-    picture: Image.Image,
-    captions: Sequence[str],
-    scores: Mapping[str, Float[ndarray, "caption"]],
-    *,
-    title: str = "",
-    subtitle: str = "",
-    chosen: int | None = None,
-) -> go.Figure:
-    """Draw a picture beside its captions, with a column of scores per model; the `chosen` row is set off."""
-    columns: dict[str, list[str]] = {"caption": list(captions)}
-    columns |= {name: [f"{value:.2f}" for value in values] for name, values in scores.items()}
-    fills = [PANEL if row == chosen else PAPER for row in range(len(captions))]
-    widths = [5.0] + [1.4] * len(scores)
-    return draw_table(columns, title=title, subtitle=subtitle, widths=widths, fills=fills, picture=picture)
 
 
 # Arrays painted over a picture: heat from a map of weights, outlines and tints from masks of pixels.
@@ -375,7 +358,4 @@ def enlarged(picture: Image.Image, size: int) -> Image.Image:
 
 def _border(inside: Bool[ndarray, "height width"], thickness: int) -> Bool[ndarray, "height width"]:
     """Return the pixels of the mask nearer than `thickness` to its outside or to the picture's edge."""
-    core = np.pad(inside, 1)
-    for _ in range(thickness):
-        core[1:-1, 1:-1] &= core[:-2, 1:-1] & core[2:, 1:-1] & core[1:-1, :-2] & core[1:-1, 2:]
-    return inside & ~core[1:-1, 1:-1]
+    return inside & ~binary_erosion(inside, iterations=thickness)

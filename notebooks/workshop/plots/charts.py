@@ -68,7 +68,6 @@ def draw_forest(
     title: str = "",
     subtitle: str = "",
     panels: Sequence[str] = (),
-    across: int | None = None,
     row_height: int = 28,
 ) -> go.Figure:
     """Draw a forest plot: rows from top to bottom, and the same rows again in each panel.
@@ -79,22 +78,13 @@ def draw_forest(
         title: the figure's title.
         subtitle: what was measured.
         panels: names of the panels.
-        across: panels side by side; more panels go into further lines. Default: all.
         row_height: in pixels.
     """
-    columns = across or len(axes)
-    lines = ceil(len(axes) / columns)
-    heads = [label(name, width=88 // columns) for name in panels]
-    figure = make_subplots(
-        lines,
-        columns,
-        shared_yaxes=True,
-        horizontal_spacing=0.06 if columns < 4 else 0.03,
-        vertical_spacing=0.3 / lines,
-        subplot_titles=heads or None,
-    )
+    heads = [label(name, width=88 // len(axes)) for name in panels]
+    space = 0.06 if len(axes) < 4 else 0.03
+    figure = make_subplots(1, len(axes), shared_yaxes=True, horizontal_spacing=space, subplot_titles=heads or None)
     for column, axis in enumerate(axes):
-        place = {"row": column // columns + 1, "col": column % columns + 1}
+        place = {"row": 1, "col": column + 1}
         drawn: list[tuple[int, Dot]] = []
         for height, (_, cells) in enumerate(rows):
             cell = cells[column] if cells else None
@@ -109,8 +99,7 @@ def draw_forest(
     heights = {"tickvals": list(range(len(rows))), "ticktext": names, "range": [len(rows) - 0.4, -0.6]}
     figure.update_yaxes(**heights, showgrid=False, zeroline=False)
     figure.update_annotations(font={"size": 14, "color": MUTED})
-    height = 110 + row_height * len(rows) + (lines - 1) * (120 + row_height * len(rows))
-    figure = styled(figure, title, subtitle, height=height, legend=False)
+    figure = styled(figure, title, subtitle, height=110 + row_height * len(rows), legend=False)
     above = 26 + 17 * max(head.count("<br>") for head in heads) if heads else 6
     return figure.update_layout(margin_t=figure.layout.margin.t + above)
 
@@ -162,7 +151,7 @@ def _range(dots: Sequence[Dot], *, logarithmic: bool) -> list[float]:
     return [least - 0.05 * room, most + texts * room]
 
 
-def gain_dot(ends: Ends, at: float | None = None) -> Dot:
+def gain_dot(ends: Ends, at: float) -> Dot:
     """Return a difference as a dot: blue above zero, red below, grey where the interval contains zero."""
     value, lower, upper = ends
     shade = BLUE if lower > 0 else VERMILION if upper < 0 else GREY
@@ -175,7 +164,6 @@ def draw_gains(
     *,
     title: str = "",
     subtitle: str = "",
-    printed: Mapping[str, Mapping[str, float]] | None = None,
 ) -> go.Figure:
     """Draw differences with their intervals as a forest plot around zero.
 
@@ -184,25 +172,20 @@ def draw_gains(
         panels: the name of each column to draw, in order.
         title: the figure's title.
         subtitle: what was measured.
-        printed: a paper's numbers, `printed[row][column]`, drawn as diamonds.
     """
-    printed = printed or {}
     ends = {}
     for column in panels:
         cells = [row[column] for rows in gains.values() for row in rows.values() if column in row]
-        values = [row[column] for row in printed.values() if column in row]
-        ends[column] = max([0.0, *(cell[2] for cell in cells), *values])  # all texts begin behind the last interval
+        ends[column] = max([0.0, *(cell[2] for cell in cells)])  # all texts begin behind the last interval
     rows: list[Row] = []
     for heading, named in gains.items():
         if heading:
             rows.append((heading, []))
         for name, row in named.items():
-            numbers = printed.get(name, {})
             cells = []
             for column in panels:
-                diamonds = [Dot(numbers[column], printed=True)] if column in numbers else []
                 gain = [gain_dot(row[column], at=ends[column])] if column in row else []
-                cells.append([*diamonds, *gain, Dot(0.0, shade=CLEAR)])  # zero is always in sight
+                cells.append([*gain, Dot(0.0, shade=CLEAR)])  # zero is always in sight
             rows.append((name, cells))
     axes = [{"title": "points", "tickangle": 0, "tickfont_size": 11}] * len(panels)
     figure = draw_forest(rows, axes=axes, title=title, subtitle=subtitle, panels=list(panels.values()))

@@ -46,19 +46,6 @@ def draw_result(name: str) -> go.Figure:
     return draw_rows(name, load_result(drawings().get(name, {}).get("result", name)).rows)
 
 
-def _draw(drawing: Mapping[str, Any], rows: Rows) -> go.Figure:
-    kinds = {
-        "gains": _draw_gains,
-        "values": _draw_values,
-        "curves": _draw_curves,
-        "ranks": _draw_ranks,
-        "table": _draw_value_table,
-    }
-    draw = kinds[drawing.get("kind", "gains")]
-    titles = {"title": drawing["title"], "subtitle": drawing["subtitle"]}
-    return draw(drawing, _chosen_rows(drawing, [{**ROW, **row} for row in rows]), **titles)
-
-
 def _chosen_rows(drawing: Mapping[str, Any], rows: Rows) -> list[dict[str, Any]]:
     """Return the rows that are drawn, in order, under the names that `drawing` gives them."""
     wanted = drawing.get("where", {}).items()
@@ -130,7 +117,7 @@ def _draw_values(drawing: Mapping[str, Any], rows: Rows, **titles: str) -> go.Fi
             cells.append(dots + zero)
         lines.append((label, cells))
     axes = [{"tickangle": 0, **drawing.get("xaxis", {})}] * len(panels)
-    return draw_forest(lines, axes=axes, panels=list(panels.values()), across=drawing.get("across"), **titles)
+    return draw_forest(lines, axes=axes, panels=list(panels.values()), **titles)
 
 
 def _last_end(rows: Rows, printed: Mapping[str, Any], measure: str) -> float:
@@ -216,7 +203,17 @@ def draw_rows(name: str, rows: Rows) -> go.Figure:
     """
     if name not in drawings():
         raise ItmlabError(f"no drawing of a result {name!r}", remedy=did_you_mean(name, drawings()))
-    return _draw(drawings()[name], rows)
+    drawing = drawings()[name]
+    kinds = {
+        "gains": _draw_gains,
+        "values": _draw_values,
+        "curves": _draw_curves,
+        "ranks": _draw_ranks,
+        "table": _draw_value_table,
+    }
+    draw = kinds[drawing.get("kind", "gains")]
+    titles = {"title": drawing["title"], "subtitle": drawing["subtitle"]}
+    return draw(drawing, _chosen_rows(drawing, [{**ROW, **row} for row in rows]), **titles)
 
 
 def record_result(name: str, rows: Rows, **changes: Any) -> go.Figure:

@@ -163,7 +163,7 @@ def draw_negative_captions(
     if truth_labels is not None:
         shades, names = zip(*(theme.TRUTH_LABELS[int(truth)] for truth in truth_labels), strict=True)
         columns["world"], inks["world"] = names, shades
-    fills = [theme.PANEL if drawn is not None and drawn[row] else theme.PAPER for row in range(len(captions))]
+    ground = [theme.PANEL if drawn is not None and drawn[row] else theme.PAPER for row in range(len(captions))]
     widths = [4.0] + [1.3] * (len(columns) - 1)
     return draw_table(
         columns,
@@ -171,7 +171,7 @@ def draw_negative_captions(
         subtitle=subtitle,
         widths=widths,
         inks=inks,
-        fills=fills,
+        fills=dict.fromkeys(columns, ground),
         picture=picture,
         beside=own_captions,
     )
@@ -186,7 +186,6 @@ def draw_negative_pictures(
     weights: Float[ndarray, "negative"] | None = None,
     truth_labels: Integer[ndarray, "negative"] | None = None,
     drawn: Integer[ndarray, "negative"] | None = None,
-    columns: int = 5,
 ) -> go.Figure:
     """Draw the negative pictures of an anchor caption in a gallery, framed in the colour of their truth label.
 
@@ -205,7 +204,7 @@ def draw_negative_pictures(
         notes,
         title=title,
         subtitle=f"anchor: “{caption}”",
-        columns=columns,
+        columns=5,
         frames=[shade for shade, _ in labels] or None,
         badges=[name for _, name in labels] or None,
     )

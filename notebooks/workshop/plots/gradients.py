@@ -16,9 +16,10 @@ from .theme import BLUE, INK, MUTED, PAPER, VERMILION, label, styled
 Square = Float[Tensor, "pair pair"]
 PUSH_AND_PULL = ((0.0, BLUE), (0.5, PAPER), (1.0, VERMILION))
 DRAWS = 400  # of a sampler that draws: the mean gradient is shown
+MARGIN = 0.2  # of the hinge on a sampler's choice
 
 
-def shares_of_push(scores: Square, rule: Loss | Sampler, *, margin: float = 0.2) -> Square:
+def shares_of_push(scores: Square, rule: Loss | Sampler) -> Square:
     """Return the gradient of a loss at every score, as a share of all that it pushes down, in percent.
 
     Rows are anchors, and the matches are on the diagonal. A negative's share is above 0 (its score falls) and a match's
@@ -27,7 +28,6 @@ def shares_of_push(scores: Square, rule: Loss | Sampler, *, margin: float = 0.2)
     Args:
         scores: similarities of a batch.
         rule: a loss, or a sampler, whose choice gets a hinge; the mean over many draws is taken.
-        margin: of that hinge.
     """
     scores = scores.detach().clone().requires_grad_()
     positives, matches = torch.eye(len(scores), dtype=torch.bool), scores.diagonal()
@@ -36,7 +36,7 @@ def shares_of_push(scores: Square, rule: Loss | Sampler, *, margin: float = 0.2)
         for _ in range(DRAWS):
             chosen = rule(scores, positives, matches, generator=generator)
             counts += torch.nn.functional.one_hot(chosen, len(scores))
-        loss = (counts * (margin + scores - matches[:, None]).relu()).sum()
+        loss = (counts * (MARGIN + scores - matches[:, None]).relu()).sum()
     else:
         loss = rule.forward(scores, positives, matches).sum()
     (gradient,) = torch.autograd.grad(loss, scores)
@@ -44,11 +44,7 @@ def shares_of_push(scores: Square, rule: Loss | Sampler, *, margin: float = 0.2)
 
 
 def draw_gradients(
-    scores: Square,
-    rules: Mapping[str, Loss | Sampler],
-    true: Bool[Tensor, "pair pair"] | None = None,
-    *,
-    margin: float = 0.2,
+    scores: Square, rules: Mapping[str, Loss | Sampler], true: Bool[Tensor, "pair pair"] | None = None
 ) -> go.Figure:
     """Draw a score matrix, and beside it where each loss pulls (blue) and pushes (red), all on one colour scale.
 
@@ -56,13 +52,12 @@ def draw_gradients(
         scores: similarities of a small batch: rows are pictures, columns captions, matches are on the diagonal.
         rules: losses and samplers by name, see `shares_of_push`.
         true: pairs that are true although they are not annotated; their cells get a frame.
-        margin: of the hinge on a sampler's choice.
 
     >>> from itmlab.losses import TripletLoss
     >>> draw_gradients(torch.eye(3), {"sum": TripletLoss(reduce="sum")}).layout.height > 200
     True
     """
-    gradients = {name: shares_of_push(scores, rule, margin=margin) for name, rule in rules.items()}
+    gradients = {name: shares_of_push(scores, rule) for name, rule in rules.items()}
     panels = {"scores": 100 * scores.detach(), **gradients}
     columns = 3
     lines = -(-len(panels) // columns)

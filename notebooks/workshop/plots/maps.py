@@ -12,7 +12,7 @@ from PIL import Image
 from plotly.subplots import make_subplots
 
 from . import theme
-from .canvas import Canvas, data_uri, draw_captioned, draw_heat_scale, enlarged, heat, outlined
+from .canvas import Canvas, data_uri, draw_heat_scale, draw_table, enlarged, heat, outlined
 from .theme import TRUTH_LABELS, colour, label, styled, translucent
 
 if TYPE_CHECKING:
@@ -111,15 +111,14 @@ def draw_words_on_patch(maps: Mapping[str, "Sequence[AttentionMap]"], patch: int
         return float(attention.weights[int(at[0] * down), int(at[1] * across)])
 
     best = sorted(range(len(last)), key=lambda number: -weight(last[number]))[:BEST]
+    table = {"caption": [first[number].word for number in best]}
+    table |= {name: [f"{weight(row[number]):.2f}" for number in best] for name, row in maps.items()}
     mask = np.zeros((rows, columns), dtype=bool)
     mask[row, column] = True
-    return draw_captioned(
-        outlined(enlarged(first[0].picture, 256), mask, theme.PAPER, rim=True),
-        [first[number].word for number in best],
-        {name: np.array([weight(row[number]) for number in best]) for name, row in maps.items()},
-        title="What lands on this patch",
-        subtitle=f"row {row + 1}, column {column + 1}; a word's weight there",
-    )
+    picture = outlined(enlarged(first[0].picture, 256), mask, theme.PAPER, rim=True)
+    subtitle = f"row {row + 1}, column {column + 1}; a word's weight there"
+    widths = [5.0] + [1.4] * len(maps)
+    return draw_table(table, title="What lands on this patch", subtitle=subtitle, widths=widths, picture=picture)
 
 
 # Maps of features: several kinds of points in one plane, a panel a model, one picture and its captions picked out.
@@ -256,21 +255,13 @@ def _pick(
 # A batch around one anchor on a map (ITContrast, Fig. 2).
 
 
-def draw_batch_neighbourhood(
-    batch: "BatchNeighbourhood",
-    *,
-    title: str = "A batch around one anchor",
-    subtitle: str = "",
-    ids: Sequence[str] | None = None,
-) -> go.Figure:
+def draw_batch_neighbourhood(batch: "BatchNeighbourhood", *, ids: Sequence[str]) -> go.Figure:
     """Draw the candidates of one anchor on a map: easy and hard negatives, true ones, positives and synthetic ones.
 
     A triplet loss learns from hard negatives: they are nearer to the anchor than the positives less the margin.
 
     Args:
         batch: the anchor's candidates.
-        title: the figure's title.
-        subtitle: the settings.
         ids: names of the candidates by their number in the data, shown on hover.
     """
     true = (batch.true if batch.true is not None else batch.hard & False) & ~batch.positives
@@ -284,6 +275,6 @@ def draw_batch_neighbourhood(
     for kind, chosen in kinds.items():
         numbers = batch.index[chosen].tolist()
         groups[f"{kind} ({len(numbers)})"] = batch.places[chosen.numpy()]
-        names[f"{kind} ({len(numbers)})"] = [ids[number] if ids else f"candidate {number}" for number in numbers]
+        names[f"{kind} ({len(numbers)})"] = [ids[number] for number in numbers]
     groups |= {f"synthetic ({len(batch.synthetic_places)})": batch.synthetic_places, "anchor": batch.anchor_place}
-    return draw_projection({"": groups}, title=title, subtitle=subtitle, ids=names)
+    return draw_projection({"": groups}, title="A batch around one anchor", ids=names)

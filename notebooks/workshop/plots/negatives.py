@@ -78,22 +78,20 @@ def draw_negative_list(
     return _draw_rows([(picture, rows)], title, subtitle, beside=own_captions)
 
 
-def draw_synthetic_examples(
-    examples: Sequence[Example], *, title: str = "Retrieved, swapped and generated", subtitle: str = ""
-) -> go.Figure:
+def draw_synthetic_examples(examples: Sequence[Example]) -> go.Figure:
     """Draw pictures, each with its caption and below it named negatives (Figure 1b)."""
     pictures = []
     for example in examples:
         rows = [("caption", Negative(example.caption, truth=True), example.score)]
         rows += [(name, negative, example.scores.get(name)) for name, negative in example.negatives.items()]
         pictures.append((example.picture, rows))
-    return _draw_rows(pictures, title, subtitle)
+    return _draw_rows(pictures, "Retrieved, swapped and generated")
 
 
 def _draw_rows(
     pictures: Sequence[tuple[Image.Image, Sequence[tuple[str, Negative, float | None]]]],
     title: str,
-    subtitle: str,
+    subtitle: str = "",
     beside: Sequence[str] = (),
 ) -> go.Figure:
     """Draw pictures beside rows of (name, negative, score), the caption first."""
@@ -180,9 +178,7 @@ class Pairs:
         return cls(positive, negative, None if negatives.data.world is None else hardest.truth_labels.numpy())
 
 
-def draw_score_scatter(
-    sources: Mapping[str, Pairs], *, title: str = "Caption and hardest negative, by source", subtitle: str = ""
-) -> go.Figure:
+def draw_score_scatter(sources: Mapping[str, Pairs]) -> go.Figure:
     """Draw a panel per source and a dot per pair: the caption's score across, its negative's upwards.
 
     On the dotted line both are equal; on the solid one the negative is `GAP` below. Above each panel stands the share
@@ -227,5 +223,5 @@ def draw_score_scatter(
     figure.update_yaxes(range=ends)
     figure.update_yaxes(title="s of its negative", col=1)
     figure.update_annotations(font={"size": 13, "color": INK})
-    figure = styled(figure, title, subtitle, height=540)
+    figure = styled(figure, "Caption and hardest negative, by source", height=540)
     return figure.update_layout(margin_t=figure.layout.margin.t + 66, legend_y=1.21)

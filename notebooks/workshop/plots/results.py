@@ -160,11 +160,6 @@ def _compact(row: Mapping[str, Any]) -> dict[str, Any]:
 # Rows of a comparison.
 
 
-def unit_of(measure: str) -> str:
-    """Return the unit of a measure: sums of recalls are points, everything else is percent."""
-    return "points" if "sum" in measure.lower() else "%"
-
-
 def level_rows(
     levels: Mapping[str, Mapping[str, Interval | Share | float]], group: str = "", unit: str = "%"
 ) -> list[dict[str, Any]]:
@@ -187,7 +182,8 @@ def comparison_rows(comparison: "Comparison", group: str = "") -> list[dict[str,
         per_seed = comparison.per_seed(label)
         for measure, (value, lower, upper) in comparison.intervals(label).items():
             ends = {"value": value, "lower": lower, "upper": upper, "per_seed": per_seed[measure]}
-            rows.append({"group": group, "row": label, "measure": measure, **ends, "unit": unit_of(measure)})
+            unit = "points" if "sum" in measure.lower() else "%"  # sums of recalls
+            rows.append({"group": group, "row": label, "measure": measure, **ends, "unit": unit})
     return rows
 
 

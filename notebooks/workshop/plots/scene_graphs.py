@@ -146,7 +146,6 @@ def _draw_arrow(canvas: Canvas, subject: Box, target: Box, words: str, *, beside
 KIND_COLOURS = {"object": theme.BLUE, "attribute": theme.GREEN, "relation": theme.VERMILION, "word": theme.MUTED}
 BLOT = "█"
 CLOSE_BEFORE = (".", ",", ";", ":", "!", "?", ")", "'", "’", "n't", "n’t", "%")
-MOST_LETTERS = 600  # a longer sentence is cut
 
 
 def draw_caption_spans(
@@ -186,14 +185,10 @@ def draw_caption_spans(
 
 def _sentence(tokens: Sequence[str], shades: Sequence[str], *, blotted: bool) -> list[tuple[str, str]]:
     """Return tokens with their colours, coloured ones blotted out on request."""
-    parts, letters = [], 0
+    parts = []
     for token, shade in zip(tokens, shades, strict=True):
-        text = BLOT * min(len(token), 30) if blotted and shade else token
         spaced = parts and not token.startswith(CLOSE_BEFORE)
-        letters += len(text) + 1
-        if letters > MOST_LETTERS:
-            return [*parts, (" …", "")]
-        parts.append((" " * bool(spaced) + text, shade))
+        parts.append((" " * bool(spaced) + (BLOT * len(token) if blotted and shade else token), shade))
     return parts
 
 
@@ -207,10 +202,7 @@ def draw_scene(
     names: Sequence[str],
     boxes: Float[ndarray, "thing 4"],
     masks: Bool[ndarray, "thing height width"],
-    *,
-    title: str = "One scene, and what the world knows of it",
-    subtitle: str = "",
-    captions: Sequence[str] = (),
+    captions: Sequence[str],
 ) -> go.Figure:
     """Draw a picture, and again with every object's visible pixels tinted and its box named.
 
@@ -221,8 +213,6 @@ def draw_scene(
         names: of its objects.
         boxes: x0, y0, x1, y1 in pixels.
         masks: the visible pixels of each object.
-        title: the figure's title.
-        subtitle: what is shown.
         captions: written below.
     """
     canvas, large, side, gap = Canvas(), enlarged(picture, 512), 16, 24
@@ -247,4 +237,4 @@ def draw_scene(
     for text in (label(caption, width=125, lines=2) for caption in captions):
         canvas.words(text, side, below)
         below += 20 * (text.count("<br>") + 1) + 4
-    return canvas.figure(title, subtitle, height=below + 4)
+    return canvas.figure("One scene, and what the world knows of it", height=below + 4)

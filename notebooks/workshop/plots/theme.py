@@ -71,28 +71,27 @@ def _literal(text: str) -> str:
     return html.escape(text).replace("&quot;", "&#34;").replace("$", "&#36;")
 
 
-def rich_label(parts: Sequence[tuple[str, str]], *, width: int, lines: int | None = None) -> str:
+def rich_label(parts: Sequence[tuple[str, str]], *, width: int) -> str:
     """Return a wrapped label of several texts, the coloured ones in bold.
 
     Args:
         parts: texts with their #RRGGBB colours; an empty colour leaves a text unchanged.
         width: of a line, in characters.
-        lines: cut with an ellipsis after so many lines.
 
     >>> rich_label([("a ", ""), ("red", "#D55E00"), (" dog", "")], width=5)
     'a <span style="color:#D55E00"><b>red</b></span><br>dog'
     """
     shades = iter([shade for text, shade in parts for letter in text if not letter.isspace()])
     written = []
-    for line in textwrap.wrap("".join(text for text, _ in parts), width, max_lines=lines, placeholder=" …"):
-        body, shade, marked = line.removesuffix(" …") if lines else line, "", []
-        for letter in body:
+    for line in textwrap.wrap("".join(text for text, _ in parts), width):
+        shade, marked = "", []
+        for letter in line:
             shade = shade if letter.isspace() else next(shades)
             marked.append((shade, letter))
         for shade, run in groupby(marked, itemgetter(0)):
             text = label("".join(letter for _, letter in run))
             written.append(f'<span style="color:{shade}"><b>{text}</b></span>' if shade else text)
-        written.append(line[len(body) :] + "<br>")
+        written.append("<br>")
     return "".join(written).removesuffix("<br>")
 
 

@@ -60,7 +60,7 @@ def draw_found_words(found: Mapping[str, Mapping[str, BothPictures]]) -> go.Figu
     return draw_both_pictures(found, title=title, subtitle=subtitle, measure="of the sentences, %", even=None)
 
 
-def draw_algorithm_1(step: Algorithm1, *, title: str = "", subtitle: str = "") -> go.Figure:
+def draw_algorithm_1(step: Algorithm1) -> go.Figure:
     """Draw a caption's way through TAGS-DC's Algorithm 1 as a table beside its picture, a row per refilled sentence.
 
     Sentences that C1 drops are grey, the hardest purple. Beside these stand the words that probably do not fit, and
@@ -82,4 +82,4 @@ def draw_algorithm_1(step: Algorithm1, *, title: str = "", subtitle: str = "") -
             inks.append(GREY if refilled.dropped else PURPLE if refilled.words else INK)
     beside = [step.caption, f"s(I, T) = {step.score:.3f}"]
     look: Mapping[str, object] = {"inks": {refill: inks, keep: inks}, "picture": step.picture, "beside": beside}
-    return draw_table(columns, title=title, subtitle=subtitle, widths=[3.0, 4.0, 1.8, 3.0], **look)
+    return draw_table(columns, widths=[3.0, 4.0, 1.8, 3.0], **look)

@@ -79,13 +79,13 @@ def neighbourhood(synthetic):
     hard, positive = torch.arange(12) > 8, torch.arange(12) == 11
     known = torch.arange(12), positive, hard & ~positive, hard
     batch = BatchNeighbourhood(*known, POINTS[:1], POINTS[:12], POINTS[:synthetic])
-    return plots.draw_batch_neighbourhood(batch, ids=[HOSTILE] * 12, **TITLES)
+    return plots.draw_batch_neighbourhood(batch, ids=[HOSTILE] * 12)
 
 
 def algorithm():
     explained = ExplainedSentence(NEGATIVE.sentence, (Word("A", 0, 1, 0.1, "A"), Word("<i>", 2, 5, 0.9, HOSTILE)))
     refilled = [Refilled(NEGATIVE, 0.7, False, explained), Refilled(NEGATIVE, 0.2, True, None)]
-    return plots.draw_algorithm_1(analysis.Algorithm1(PICTURES[0], HOSTILE, 0.5, {"A [MASK].": refilled}), **TITLES)
+    return plots.draw_algorithm_1(analysis.Algorithm1(PICTURES[0], HOSTILE, 0.5, {"A [MASK].": refilled}))
 
 
 def explained_words():
@@ -102,13 +102,7 @@ def scene():
 
 DRAWINGS = {
     "forest": partial(plots.draw_forest, [(HOSTILE, []), (HOSTILE, [plots.Dot(1.0)])], axes=[{}], **TITLES),
-    "gains": partial(
-        plots.draw_gains,
-        {HOSTILE: {HOSTILE: {"RSum": ENDS}}},
-        {"RSum": HOSTILE},
-        printed={HOSTILE: {"RSum": 4.0}},
-        **TITLES,
-    ),
+    "gains": partial(plots.draw_gains, {HOSTILE: {HOSTILE: {"RSum": ENDS}}}, {"RSum": HOSTILE}, **TITLES),
     "claims": lambda: papers.draw_claims(
         [{**CLAIM, "mark": 0.0, "margin": 0.5}, {**CLAIM, "mark": 50.0, "margin": 0.0, "here": None}], title=HOSTILE
     ),
@@ -131,11 +125,10 @@ DRAWINGS = {
         {HOSTILE: [HOSTILE, [(HOSTILE, "#D55E00")]]},
         picture=PICTURES[0],
         beside=[HOSTILE],
-        fills=["#F6F7F9"] * 2,
+        fills={HOSTILE: ["#F6F7F9"] * 2},
         **TITLES,
     ),
     "empty table": partial(plots.draw_table, {}, **TITLES),
-    "captioned": partial(plots.draw_captioned, PICTURES[0], [HOSTILE], {HOSTILE: np.ones(1)}, chosen=0, **TITLES),
     "false negative probability": false_negative_probability,
     "negative captions": partial(
         plots.draw_negative_captions, PICTURES[0], [HOSTILE], [HOSTILE] * 3, CURVE / 40, **JUDGED, **TITLES
@@ -168,7 +161,7 @@ DRAWINGS = {
     "explained words": explained_words,
     "algorithm 1": algorithm,
     "score scatter": partial(
-        plots.draw_score_scatter, {HOSTILE: PAIRS, "set": plots.Pairs(PAIRS.positive, PAIRS.negative)}, **TITLES
+        plots.draw_score_scatter, {HOSTILE: PAIRS, "set": plots.Pairs(PAIRS.positive, PAIRS.negative)}
     ),
     "negative list": partial(
         plots.draw_negative_list, PICTURES[0], HOSTILE, [NEGATIVE], score=0.5, scores=[0.7], own_captions=[HOSTILE]
@@ -177,7 +170,6 @@ DRAWINGS = {
     "examples": partial(
         plots.draw_synthetic_examples,
         [plots.Example(PICTURES[0], HOSTILE, 0.5, {"hard": NEGATIVE}, {"hard": 0.25})] * 2,
-        **TITLES,
     ),
     "both pictures": lambda: analysis.draw_both_pictures(
         {HOSTILE: {HOSTILE: analysis.BothPictures(*[Share(80.0, 70.0, 88.0, 8, 10)] * 2)}}, title=HOSTILE
