@@ -91,11 +91,9 @@ def write_hostile(pages: Path) -> None:
     saving.write_pages(pages)
     maps = [AttentionMap(np.eye(4), words, picture) for words in HOSTILE]
     attention = draw_attention_maps({words: maps for words in HOSTILE[:2]}, title=HOSTILE[0], subtitle=HOSTILE[1])
-    saving.write_figure(attention, pages / f"attention {NAMES[2]}.html")
-    saving.write_figure(
-        draw_table({words: HOSTILE for words in HOSTILE[:2]}, title=HOSTILE[2], picture=picture),
-        pages / "table.html",
-    )
+    saving.write_page(attention, {}, pages / f"attention {NAMES[2]}.html")
+    table = draw_table({words: HOSTILE for words in HOSTILE[:2]}, title=HOSTILE[2], picture=picture)
+    saving.write_page(table, {}, pages / "table.html")
 
 
 def fragments() -> dict[str, str]:

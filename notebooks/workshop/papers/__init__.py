@@ -133,7 +133,7 @@ def reproduce(
         changes: made in every recipe.
         options: options of the drawn world.
     """
-    from ..plots.saving import write_figure
+    from ..plots.saving import save
     from .drawing import entry_in_lines
 
     if keep and (not fresh or data is not None or size != "tiny" or changes or folds > 1 or options):
@@ -163,7 +163,9 @@ def reproduce(
             cached_result.cache_clear()
         print(entry_in_lines(entry, results[name]), end="\n\n", flush=True)
         if out is not None and (entry.claims or entry.figures):
-            print(write_figure(entry.figure(results[name]), Path(out) / f"{name}.html", force=True))
+            saved = name.replace(".", "_")
+            save(entry.figure(results[name]), saved, {"item": name}, directory=out, force=True)
+            print(Path(out) / f"{saved}.html")
     print(DISCLAIMER)
     return results
 

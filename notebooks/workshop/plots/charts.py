@@ -1,7 +1,7 @@
 """The two charts of all figures: the forest plot (dots with intervals) and curves."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, isnan, log10
 from typing import TYPE_CHECKING, Any
 
@@ -219,7 +219,7 @@ class Line:
 
     Args:
         y: the values.
-        x: their places; default: those of the figure.
+        x: their places; default: 1, 2, ….
         lower: lower ends of an interval of each value, drawn as a shaded band.
         upper: upper ends.
         shade: colour; default: the method's or the palette's, the same for a name in all panels.
@@ -243,8 +243,7 @@ class Line:
 
 
 def draw_curves(
-    panels: Mapping[str, Mapping[str, Line | Float[ndarray, "seed point"]]],
-    x: Sequence[float] | None = None,
+    panels: Mapping[str, Mapping[str, Line]],
     *,
     title: str = "",
     subtitle: str = "",
@@ -255,8 +254,7 @@ def draw_curves(
     """Draw named curves in panels.
 
     Args:
-        panels: `panels[panel][curve]`: a `Line`, or values by seed, drawn as their mean with a band over all seeds.
-        x: the places of the values; default: 1, 2, ….
+        panels: `panels[panel][curve]`.
         title: the figure's title.
         subtitle: what was measured.
         axis: title of the x axis.
@@ -271,14 +269,12 @@ def draw_curves(
     listed: set[str] = set()
     for index, curves in enumerate(panels.values()):
         place = {"row": index // columns + 1, "col": index % columns + 1}
-        drawn = {name: curve if isinstance(curve, Line) else _over_seeds(curve) for name, curve in curves.items()}
+        drawn = {name: replace(line, shade=line.shade or shades[name]) for name, line in curves.items()}
         for name, line in drawn.items():
-            places = x if line.x is None else line.x
-            places = np.arange(1, len(line.y) + 1) if places is None else np.asarray(places)
-            _draw_line(figure, name, places, line, line.shade or shades[name], name not in listed, place)
+            _draw_line(figure, name, line, name not in listed, place)
             listed.add(name)
         if named_at_end:
-            _name_ends(figure, drawn, shades, place)
+            _name_ends(figure, drawn, place)
     for index in range(max(len(panels) - columns, 0), len(panels)):  # the lowest panel of each column
         figure.update_xaxes(title=label(axis), row=index // columns + 1, col=index % columns + 1)
     figure.update_yaxes(rangemode="tozero")
@@ -288,25 +284,12 @@ def draw_curves(
     return figure.update_layout(legend_y=1 + 0.1 / lines, margin=margin)
 
 
-def _over_seeds(values: Float[ndarray, "seed point"]) -> Line:
-    seeds = np.atleast_2d(values)
-    ends = (seeds.min(axis=0), seeds.max(axis=0)) if len(seeds) > 1 else (None, None)
-    return Line(seeds.mean(axis=0), None, *ends, markers=True)
-
-
-def _draw_line(
-    figure: go.Figure,
-    name: str,
-    x: ndarray,
-    line: Line,
-    shade: str,
-    listed: bool,
-    place: Mapping[str, int],
-) -> None:
+def _draw_line(figure: go.Figure, name: str, line: Line, listed: bool, place: Mapping[str, int]) -> None:
+    x = np.arange(1, len(line.y) + 1) if line.x is None else np.asarray(line.x)
     group = {"legendgroup": label(name), **place}
     if line.lower is not None:  # a band: forth along the upper ends, back along the lower ones
         outline = np.concatenate([line.upper, line.lower[::-1]])
-        band = {"fill": "toself", "fillcolor": translucent(shade, 0.15), "line": {"width": 0}, "mode": "lines"}
+        band = {"fill": "toself", "fillcolor": translucent(line.shade, 0.15), "line": {"width": 0}, "mode": "lines"}
         figure.add_scatter(x=[*x, *x[::-1]], y=outline, **band, hoverinfo="skip", showlegend=False, **group)
     texts = {"text": line.texts, "textfont": {"size": 12, "color": ON_COLOUR}} if line.texts else {}
     figure.add_scatter(
@@ -316,10 +299,10 @@ def _draw_line(
         name=label(name),
         showlegend=listed,
         mode="lines+markers+text" if line.texts else "lines+markers" if line.markers else "lines",
-        line={"color": shade, "width": line.width, "dash": line.dash},
+        line={"color": line.shade, "width": line.width, "dash": line.dash},
         marker={"size": 34 if line.texts else 7},
         fill="tozeroy" if line.fill else None,
-        fillcolor=translucent(shade, 0.08),
+        fillcolor=translucent(line.shade, 0.08),
         hovertemplate=f"{label(name)}: %{{y:.4g}} at %{{x:.4g}}<extra></extra>",
         **group,
     )
@@ -328,9 +311,7 @@ def _draw_line(
 CLOSEST = 0.07  # of a panel's height, between two names
 
 
-def _name_ends(
-    figure: go.Figure, lines: Mapping[str, Line], shades: Mapping[str, str], place: Mapping[str, int]
-) -> None:
+def _name_ends(figure: go.Figure, lines: Mapping[str, Line], place: Mapping[str, int]) -> None:
     """Write each curve's name to the right of its last value, moved apart where two would overlap."""
     values = np.concatenate([line.y for line in lines.values()])
     gap = CLOSEST * (float(values.max() - min(values.min(), 0.0)) or 1.0)
@@ -349,5 +330,5 @@ def _name_ends(
             "y": height + centred,
             "yanchor": "middle",
         }
-        font = {"size": 12, "color": lines[name].shade or shades[name]}
+        font = {"size": 12, "color": lines[name].shade}
         figure.add_annotation(text=f"<b>{label(name)}</b>", showarrow=False, font=font, **corner, **place)

@@ -76,10 +76,6 @@ def _minus(rows: Rows, baseline: str) -> list[dict[str, Any]]:
     return [{**row, "value": row["value"] - base[place(row)], **ends} for row in rows if place(row) in base]
 
 
-def _ends(row: Mapping[str, Any]) -> tuple[float, float, float]:
-    return row["value"], row["lower"], row["upper"]
-
-
 def _draw_gains(drawing: Mapping[str, Any], rows: Rows, **titles: str) -> go.Figure:
     differences = [row for row in rows if row["minus"]]
     headings = {row["group"]: f"{row['group']}; alone {row['value']:.0f}" for row in rows if row["row"] == ALONE}
@@ -87,7 +83,8 @@ def _draw_gains(drawing: Mapping[str, Any], rows: Rows, **titles: str) -> go.Fig
     for row in differences or rows:
         if row["lower"] is not None:
             heading = headings.get(row["group"], row["group"])
-            gains.setdefault(heading, {}).setdefault(row["row"], {})[row["measure"]] = _ends(row)
+            ends = row["value"], row["lower"], row["upper"]
+            gains.setdefault(heading, {}).setdefault(row["row"], {})[row["measure"]] = ends
     return draw_gains(gains, drawing["panels"], **titles)
 
 
@@ -113,7 +110,8 @@ def _draw_values(drawing: Mapping[str, Any], rows: Rows, **titles: str) -> go.Fi
             dots = [Dot(numbers[measure], printed=True, text=alone)] if measure in numbers else []
             if row := measured.get((group, label)):
                 text = f"{row['value']:.{2 if 0 < abs(row['value']) < 1 else 1}f}"
-                dots.append(Dot(*_ends(row), method_colour(label) or plain, text, at=ends[measure]))
+                shade = method_colour(label) or plain
+                dots.append(Dot(row["value"], row["lower"], row["upper"], shade, text, at=ends[measure]))
             cells.append(dots + zero)
         lines.append((label, cells))
     axes = [{"tickangle": 0, **drawing.get("xaxis", {})}] * len(panels)
@@ -143,8 +141,6 @@ def _draw_curves(drawing: Mapping[str, Any], rows: Rows, **titles: str) -> go.Fi
             panels[name][label] = Line(y, x.tolist(), *ends, **look, fill=drawing.get("fill", False))
     options = {key: drawing[key] for key in ("across", "named_at_end") if key in drawing}
     figure = draw_curves(panels, axis=drawing["axis"], **options, **titles)
-    if drawing.get("one_scale"):
-        figure.update_yaxes(matches="y")
     if drawing.get("differences"):
         figure.update_yaxes(rangemode="normal", zeroline=True, zerolinecolor=INK, zerolinewidth=1)
     return figure.update_xaxes(drawing.get("xaxis", {})).update_yaxes(drawing.get("yaxis", {}))

@@ -57,17 +57,17 @@ def draw_false_negative_probability(
         DENSITY: {
             "observed positives": _histogram(positive_scores, x, theme.MATCH),
             "observed negatives": _histogram(negative_scores, x, theme.MISMATCH),
-            "positives": Line(curves.match, shade=theme.MATCH),
-            "negatives": Line(curves.mismatch, shade=theme.MISMATCH),
+            "positives": Line(curves.match, x, shade=theme.MATCH),
+            "negatives": Line(curves.mismatch, x, shade=theme.MISMATCH),
         },
         POSTERIOR: {
-            "posterior": Line(curves.monotone, shade=theme.POSTERIOR),
-            "raw posterior": Line(curves.raw, shade=theme.INK, dash="dot", width=1.8),
+            "posterior": Line(curves.monotone, x, shade=theme.POSTERIOR),
+            "raw posterior": Line(curves.raw, x, shade=theme.INK, dash="dot", width=1.8),
         },
-        WEIGHT: {"sampling weight": Line(curves.weight, shade=theme.WEIGHT)},
+        WEIGHT: {"sampling weight": Line(curves.weight, x, shade=theme.WEIGHT)},
     }
     axis = "similarity to the anchor"
-    figure = draw_curves(panels, x, title=title, subtitle=subtitle, axis=axis, across=1)
+    figure = draw_curves(panels, title=title, subtitle=subtitle, axis=axis, across=1)
     if scores is not None and weights is not None:
         _draw_candidates(figure, scores, weights, truth_labels, drawn)
     dashed = {"width": 1.5, "dash": "dash"}
@@ -80,9 +80,8 @@ def draw_false_negative_probability(
     for (name, shade), left, right in zip(regions, ends[:-1], ends[1:], strict=True):
         look = {"fillcolor": translucent(shade, 0.1), "line_width": 0, "layer": "below"}
         wide = right - left > 0.16 * (high - low)
-        figure.add_vrect(left, right, annotation_text=name if wide else "", **look, row=1, col=1)
-        figure.add_vrect(left, right, **look, row=2, col=1)
-        figure.add_vrect(left, right, **look, row=3, col=1)
+        for row in (1, 2, 3):
+            figure.add_vrect(left, right, annotation_text=name if wide and row == 1 else None, **look, row=row, col=1)
     figure.update_xaxes(range=[low, high])
     return figure.update_layout(height=820)
 
@@ -135,11 +134,10 @@ def draw_negative_captions(
     captions: Sequence[str],
     posteriors: Float[ndarray, "negative"],
     *,
-    title: str = "",
-    subtitle: str = "",
-    weights: Float[ndarray, "negative"] | None = None,
+    weights: Float[ndarray, "negative"],
+    drawn: Integer[ndarray, "negative"],
     truth_labels: Integer[ndarray, "negative"] | None = None,
-    drawn: Integer[ndarray, "negative"] | None = None,
+    title: str = "",
 ) -> go.Figure:
     """Draw an anchor picture with its captions, and beside it its negative captions as a table.
 
@@ -148,27 +146,23 @@ def draw_negative_captions(
         own_captions: captions annotated for it.
         captions: negatives, in the order of rows.
         posteriors: the probability that each is a false negative.
-        title: the figure's title.
-        subtitle: the settings.
         weights: sampling weights.
-        truth_labels: 1 true, 0 false, -1 undecided.
         drawn: how often the sampler drew each; rows that were drawn are set off.
+        truth_labels: 1 true, 0 false, -1 undecided.
+        title: the figure's title.
     """
     columns = {"negative": list(captions), "P(false)": [percent(float(value)) for value in posteriors]}
+    columns["weight"] = [f"{value:.2f}" for value in weights]
+    columns["drawn"] = [f"{count} ×" if count else "" for count in drawn]
     inks = {}
-    if weights is not None:
-        columns["weight"] = [f"{value:.2f}" for value in weights]
-    if drawn is not None:
-        columns["drawn"] = [f"{count} ×" if count else "" for count in drawn]
     if truth_labels is not None:
         shades, names = zip(*(theme.TRUTH_LABELS[int(truth)] for truth in truth_labels), strict=True)
         columns["world"], inks["world"] = names, shades
-    ground = [theme.PANEL if drawn is not None and drawn[row] else theme.PAPER for row in range(len(captions))]
+    ground = [theme.PANEL if count else theme.PAPER for count in drawn]
     widths = [4.0] + [1.3] * (len(columns) - 1)
     return draw_table(
         columns,
         title=title,
-        subtitle=subtitle,
         widths=widths,
         inks=inks,
         fills=dict.fromkeys(columns, ground),
@@ -182,10 +176,10 @@ def draw_negative_pictures(
     pictures: Sequence[Image.Image],
     posteriors: Float[ndarray, "negative"],
     *,
-    title: str = "",
-    weights: Float[ndarray, "negative"] | None = None,
+    weights: Float[ndarray, "negative"],
+    drawn: Integer[ndarray, "negative"],
     truth_labels: Integer[ndarray, "negative"] | None = None,
-    drawn: Integer[ndarray, "negative"] | None = None,
+    title: str = "",
 ) -> go.Figure:
     """Draw the negative pictures of an anchor caption in a gallery, framed in the colour of their truth label.
 
@@ -193,11 +187,8 @@ def draw_negative_pictures(
     """
     notes = []
     for index, posterior in enumerate(posteriors):
-        lines = [f"false negative: {percent(float(posterior))}"]
-        if weights is not None:
-            times = f", {drawn[index]}× drawn" if drawn is not None and drawn[index] else ""
-            lines.append(f"weight {weights[index]:.2f}{times}")
-        notes.append(lines)
+        times = f", {drawn[index]}× drawn" if drawn[index] else ""
+        notes.append([f"false negative: {percent(float(posterior))}", f"weight {weights[index]:.2f}{times}"])
     labels = [] if truth_labels is None else [theme.TRUTH_LABELS[int(truth)] for truth in truth_labels]
     return draw_gallery(
         pictures,

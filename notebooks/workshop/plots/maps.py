@@ -189,7 +189,11 @@ def draw_projection(
                     **place,
                 )
         _pick(figure, groups, picked, place, joined=joined, first=column == 1)
-        _frame(figure, list(groups.values()), place)
+        figure.update_yaxes(scaleanchor=f"x{column if column > 1 else ''}", **place)
+    bare = {"showticklabels": False, "ticks": "", "showgrid": False}
+    border = {"showline": True, "mirror": True, "linecolor": theme.RULE}
+    figure.update_xaxes(**bare, **border)
+    figure.update_yaxes(**bare, **border)
     if labels:
         kinds = ", ".join(f"{SYMBOLS[number % len(SYMBOLS)]}s: {kind}" for number, kind in enumerate(panels[names[0]]))
         subtitle = f"{subtitle}{'; ' if subtitle else ''}{kinds}"
@@ -204,19 +208,6 @@ def draw_projection(
     legend = {"itemsizing": "constant", "y": 1 + 32 / side}
     figure.update_annotations(yshift=5)  # the maps' names, off the frames
     return figure.update_layout(height=round(side + above + 20), margin=margin, legend=legend)
-
-
-def _frame(figure: go.Figure, groups: Sequence[Float[ndarray, "point 2"]], place: dict[str, int]) -> None:
-    """Set a square about all points, without ticks, in which both axes have one scale."""
-    points = np.concatenate([*groups, np.zeros((0, 2))])
-    lowest, highest = (points.min(axis=0), points.max(axis=0)) if len(points) else (np.zeros(2), np.ones(2))
-    middle, reach = (lowest + highest) / 2, 0.54 * max(float((highest - lowest).max()), 1e-6)
-    plain = {"showticklabels": False, "ticks": "", "showgrid": False, "constrain": "domain"}
-    border = {"showline": True, "mirror": True, "linecolor": theme.RULE}
-    across, up = ([centre - reach, centre + reach] for centre in middle.tolist())
-    figure.update_xaxes(range=across, **plain, **border, **place)
-    column = place["col"]
-    figure.update_yaxes(range=up, scaleanchor=f"x{column if column > 1 else ''}", **plain, **border, **place)
 
 
 def _sample(points: int, share: float, always: Sequence[int], seed: int) -> Int64[ndarray, "shown"]:

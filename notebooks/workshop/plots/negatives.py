@@ -104,9 +104,11 @@ def _draw_rows(
         for name, negative, score in rows:
             shade, words = TRUTH_LABELS[-1 if negative.truth is None else int(negative.truth)]
             columns[head].append(name)
-            columns[sentence].append([(part, CHANGED if changed else "") for part, changed in changed_parts(negative)])
+            columns[sentence].append(
+                [(part, VERMILION if changed else "") for part, changed in changed_parts(negative)]
+            )
             columns["score"].append("" if score is None else f"{score:.3f}")
-            columns[likely].append("" if negative.fluency is None else short(negative.fluency))
+            columns[likely].append("" if negative.fluency is None else f"{negative.fluency:,.1f}")
             columns[world].append(words)
             known = name != "caption" and score is not None and rows[0][2] is not None
             inks["score"].append(VERMILION if known and score >= rows[0][2] else INK)
@@ -117,18 +119,6 @@ def _draw_rows(
     widths = [1.5, 5.0] + [1.4] * (len(columns) - 3) + [1.5]
     look = {"widths": widths, "inks": inks, "picture": starts, "beside": beside}
     return draw_table(columns, title=title, subtitle=subtitle, **look)
-
-
-def short(perplexity: float) -> str:
-    """Write a perplexity with one digit, a large one without.
-
-    >>> short(12.34), short(4321.0)
-    ('12.3', '4,321')
-    """
-    return f"{perplexity:.1f}" if perplexity < 100 else f"{perplexity:,.0f}"
-
-
-CHANGED = VERMILION
 
 
 def changed_parts(negative: Negative) -> list[tuple[str, bool]]:

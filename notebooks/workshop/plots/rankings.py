@@ -24,8 +24,8 @@ def draw_ranked_pictures(
     pictures: Sequence[Image.Image],
     rankings: Mapping[str, Ranking],
     *,
+    captions: Sequence[str],
     title: str = "",
-    captions: Sequence[str] | None = None,
     relevance: str = "CIDEr",
 ) -> go.Figure:
     """Draw the pictures that each method ranks first for a sentence, one method below the other.
@@ -34,16 +34,15 @@ def draw_ranked_pictures(
         query: the sentence.
         pictures: all candidates; `rankings[method].index` points into them.
         rankings: the best candidates by method.
-        title: the figure's title.
         captions: a caption of each candidate, written below it.
+        title: the figure's title.
         relevance: the name of φ. The greener a frame, the larger φ; a star marks an annotated picture.
     """
     shown, notes, frames, badges = [], [], [], []
     for ranking in rankings.values():
         for place, item in enumerate(ranking.index.tolist()):
             shown.append(pictures[item])
-            caption = [captions[item]] if captions is not None else []
-            notes.append([_note(ranking, place, relevance), *caption])
+            notes.append([_note(ranking, place, relevance), captions[item]])
             frames.append(greenness(ranking, place))
             badges.append(_place(ranking, place))
     begins = accumulate((len(ranking.index) for ranking in rankings.values()), initial=0)
@@ -59,7 +58,6 @@ def draw_ranked_captions(
     rankings: Mapping[str, Ranking],
     *,
     title: str = "",
-    subtitle: str = "",
     own_captions: Sequence[str] = (),
     relevance: str = "CIDEr",
 ) -> go.Figure:
@@ -78,7 +76,7 @@ def draw_ranked_captions(
         fills[heading] = [translucent(greenness(ranking, place), 0.35) for place in range(len(ranking.index))]
     widths = [0.3] + [3.0] * len(rankings)
     look = {"widths": widths, "fills": fills, "picture": picture, "beside": own_captions}
-    return draw_table(columns, title=title, subtitle=subtitle, **look)
+    return draw_table(columns, title=title, **look)
 
 
 def greenness(ranking: Ranking, place: int) -> str:

@@ -34,7 +34,7 @@ from itmlab.storage import profile, read_json, refuse_foreign, refuse_foreign_fi
 from ..places import figure_directory, notebook_directory
 from .theme import FONT, INK, MUTED, NIGHT, PANEL, PAPER, RULE, WIDTH, night_style, title_and_subtitle, titled
 
-FIGURE = "itmlab_figure"  # written into every file of `write_figure`; only such files are replaced
+PACKAGES = ("itmlab", "numpy", "pillow", "plotly", "torch", "transformers")  # whose versions a figure names
 DIGITS = 6  # significant digits of numbers in a figure's JSON
 
 
@@ -44,14 +44,6 @@ def figure_settings() -> dict[str, dict[str, Any]]:
     settings = tomllib.loads((Path(__file__).parent / "figures.toml").read_text(encoding="utf-8"))
     asked = settings.pop("questions")
     return {name: {**figure, "question": asked[figure["question"]]} for name, figure in settings.items()}
-
-
-def questions() -> dict[str, dict[str, tuple[str, str]]]:
-    """Return the project's figures by question: the paper's item ("" for none) and what the figure shows."""
-    listed: dict[str, dict[str, tuple[str, str]]] = {}
-    for name, figure in figure_settings().items():
-        listed.setdefault(figure["question"], {})[name] = (figure.get("item", ""), figure["about"])
-    return listed
 
 
 def save(
@@ -94,7 +86,8 @@ def save(
     if settings and not title:
         titled(figure, settings.get("title", ""), subtitle or settings.get("subtitle", ""))
     notebook = {"notebook": settings["notebook"]} if settings else {}
-    origin = {**notebook, **(provenance or {}), "profile": profile(), "versions": _versions()}
+    versions = {"python": platform.python_version(), **{package: version(package) for package in PACKAGES}}
+    origin = {**notebook, **(provenance or {}), "profile": profile(), "versions": versions}
     write_bytes(data, figure_json(figure, origin))
     write_page(figure, origin, page)
     drawn = draw(figure)
@@ -119,19 +112,6 @@ def _smaller(picture: bytes) -> bytes:
     reduced = Image.open(io.BytesIO(picture)).convert("RGB").quantize(256, method=Image.Quantize.MEDIANCUT)
     reduced.save(buffer, "PNG", optimize=True)
     return buffer.getvalue()
-
-
-def write_figure(figure: go.Figure, path: str | Path, *, force: bool = False) -> Path:
-    """Write one figure to a self-contained HTML page, and return the path.
-
-    Raises:
-        ItmlabError: a file at `path` is not such a page (unless `force`).
-    """
-    path = Path(path)
-    refuse_foreign(path, FIGURE, force=force)
-    drawing = figure.to_html(include_plotlyjs=True, full_html=False, div_id="figure", default_width="100%")
-    write_bytes(path, _page(title_and_subtitle(figure)[0] or path.stem, drawing, scripts=drawing))
-    return path
 
 
 def figure_json(figure: go.Figure, provenance: Mapping[str, Any]) -> bytes:
@@ -159,11 +139,6 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return float(f"{value:.{DIGITS}g}") if np.isfinite(value) else None
     return value if value is None or isinstance(value, str | int) else str(value)
-
-
-def _versions() -> dict[str, str]:
-    packages = ("itmlab", "numpy", "pillow", "plotly", "torch", "transformers")
-    return {"python": platform.python_version(), **{package: version(package) for package in packages}}
 
 
 def committed(name: str) -> go.Figure:
@@ -228,22 +203,24 @@ def write_page(figure: go.Figure, provenance: Mapping[str, Any], path: Path) -> 
     body = f"""<p><a href="index.html">← all figures</a></p>
 <div class="sheet" style="max-width: {WIDTH + 40}px">{drawing}</div>
 <details><summary>Where it comes from</summary><pre>{origin}</pre></details>"""
-    write_bytes(path, _page(title_and_subtitle(figure)[0] or path.stem, body, scripts=drawing, library=True))
+    write_bytes(path, _page(title_and_subtitle(figure)[0] or path.stem, body, drawing))
 
 
 def write_index(directory: Path) -> Path:
     """Write the page that lists every figure of `directory` with a thumbnail, grouped by question."""
-    cards = {}
-    for path in sorted(directory.glob("*.json")):
+    settings, paths = figure_settings(), sorted(directory.glob("*.json"))
+    cards = {figure["question"]: "" for figure in settings.values()} | {"Others": ""}
+    for path in paths:
         title = _title(path, path.lstat().st_mtime_ns) or path.stem
         address = f"./{quote(path.stem)}"  # without "./" a name like javascript:… would be an address
         drawn = path.with_suffix(".png").exists()
         picture = f'<img src="{address}.png" alt="" loading="lazy">' if drawn else "no PNG: Chrome was not found"
         words = f"<b>{html.escape(title)}</b><small>{html.escape(path.stem)}</small>"
-        cards[path.stem] = f'<a class="card" href="{address}.html">{picture}{words}</a>'
-    body = f"<h1>itmlab</h1><p>{len(cards)} {'figure' if len(cards) == 1 else 'figures'}, each interactive</p>\n"
-    for question, names in {**questions(), "Others": dict.fromkeys(list(cards))}.items():
-        if group := "".join(cards.pop(name, "") for name in names):
+        question = settings.get(path.stem, {}).get("question", "Others")
+        cards[question] += f'<a class="card" href="{address}.html">{picture}{words}</a>'
+    body = f"<h1>itmlab</h1><p>{len(paths)} {'figure' if len(paths) == 1 else 'figures'}, each interactive</p>\n"
+    for question, group in cards.items():
+        if group:
             body += f"<h2>{html.escape(question)}</h2><div class='grid'>{group}</div>"
     index = directory / "index.html"
     write_bytes(index, _page(INDEX, body))
@@ -253,29 +230,27 @@ def write_index(directory: Path) -> Path:
 INLINE = re.compile(r"<script[^>]*>(.*?)</script>", re.DOTALL)
 
 
-def _page(title: str, body: str, *, scripts: str = "", library: bool = False) -> bytes:
-    """Return a page in which only the inline `scripts` and the shared plotly run, and which loads nothing else.
+def _page(title: str, body: str, drawing: str = "") -> bytes:
+    """Return a page in which only the inline scripts of `drawing` and the shared plotly run, and nothing else loads.
 
     The policy names each inline script by its hash. The library is allowed by a nonce, because a page opened from the
     disk has no origin. The nonce is a hash of all words on the page, so that none of them can contain it.
     """
     nonce = _hash(title + body)
-    allowed = [f"'sha256-{_hash(script)}'" for script in INLINE.findall(scripts)]
-    if library:
-        allowed.append(f"'nonce-{nonce}'")
+    allowed = [f"'sha256-{_hash(script)}'" for script in INLINE.findall(drawing)]
     policy = {
         "default-src": "'none'",
-        "script-src": " ".join(allowed) or "'none'",
+        "script-src": " ".join([*allowed, f"'nonce-{nonce}'"]) if drawing else "'none'",
         "style-src": "'unsafe-inline'",  # plotly's
         "img-src": "'self' data: blob:",
         "base-uri": "'none'",
         "form-action": "'none'",
     }
     rules = "; ".join(map(" ".join, policy.items()))
-    head = f'<script nonce="{nonce}" src="{SCRIPT}"></script>' if library else ""
+    head = f'<script nonce="{nonce}" src="{SCRIPT}"></script>' if drawing else ""
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{rules}">
-<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="generator" content="{FIGURE}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{html.escape(title)}</title><style>{STYLE}</style>{head}</head>
 <body>{body}</body></html>
 """.encode(errors="replace")

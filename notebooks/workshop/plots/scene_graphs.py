@@ -2,8 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
-from math import hypot
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -24,7 +22,6 @@ if TYPE_CHECKING:
 # A scene graph: who does something stands left, to whom right. Attributes stand in the box of their object.
 
 FARTHEST = 340  # pixels from column to column
-MOST_NODES = 24  # objects
 LOOSE = 6  # objects without relations per column
 ROW = 44  # pixels between two boxes in a column
 
@@ -51,14 +48,7 @@ class Box(NamedTuple):
 
 
 def draw_scene_graph(graph: "SceneGraph", *, title: str = "What the caption says", subtitle: str = "") -> go.Figure:
-    """Draw objects as boxes with their attributes, and relations as arrows with words from subject to object.
-
-    Of more than twenty-four objects, only the first ones are drawn, and the subtitle says so.
-    """
-    if len(graph.objects) > MOST_NODES:
-        subtitle = f"{subtitle} (the first {MOST_NODES} of {len(graph.objects):,} objects)".strip()
-        links = tuple(link for link in graph.relations if max(link.subject, link.object) < MOST_NODES)
-        graph = replace(graph, objects=graph.objects[:MOST_NODES], relations=links)
+    """Draw objects as boxes with their attributes, and relations as arrows with words from subject to object."""
     canvas, columns = Canvas(), _columns(graph)
     texts = [_node_text(entity) for entity in graph.objects]
     heights = [sum(_node_height(texts[number]) + ROW for number in column) for column in columns]
@@ -81,7 +71,7 @@ def draw_scene_graph(graph: "SceneGraph", *, title: str = "What the caption says
         if subject == target:
             canvas.words(text, boxes[subject].right + 8, boxes[subject].top)
         else:
-            _draw_arrow(canvas, boxes[subject], boxes[target], text, beside=(target, subject) in words)
+            _draw_arrow(canvas, boxes[subject], boxes[target], text)
     return canvas.figure(title, subtitle, height=max(tallest, 90) + 10)
 
 
@@ -92,20 +82,17 @@ def _columns(graph: "SceneGraph") -> list[list[int]]:
         followers.setdefault(link.subject, []).append(link.object)
         followers.setdefault(link.object, [])
     targets = {target for number, reached in followers.items() for target in reached if target != number}
-    depth: dict[int, int] = {}
+    columns: dict[int, list[int]] = defaultdict(list)
+    placed: set[int] = set()
     for start in sorted(followers, key=lambda number: (number in targets, number)):
-        if start in depth:
-            continue
-        depth[start], wave = 0, [start]
-        while wave:
-            following = dict.fromkeys(target for number in wave for target in followers[number] if target not in depth)
-            depth.update((target, depth[wave[0]] + 1) for target in following)
-            wave = list(following)
-    columns: list[list[int]] = [[] for _ in range(max(depth.values(), default=-1) + 1)]
-    for number in depth:
-        columns[depth[number]].append(number)
-    loose = [number for number in range(len(graph.objects)) if number not in depth]
-    return columns + [loose[start : start + LOOSE] for start in range(0, len(loose), LOOSE)]
+        wave, depth = [start], 0
+        while wave := [number for number in dict.fromkeys(wave) if number not in placed]:
+            columns[depth] += wave
+            placed.update(wave)
+            wave = [target for number in wave for target in followers[number]]
+            depth += 1
+    loose = [number for number in range(len(graph.objects)) if number not in placed]
+    return [*columns.values()] + [loose[start : start + LOOSE] for start in range(0, len(loose), LOOSE)]
 
 
 def _node_text(entity: "SceneObject") -> list[str]:
@@ -129,15 +116,11 @@ def _draw_node(canvas: Canvas, box: Box, lines: Sequence[str]) -> None:
         canvas.words(text, *place, size=13 if number else 15, colour=theme.ON_COLOUR, across="center")
 
 
-def _draw_arrow(canvas: Canvas, subject: Box, target: Box, words: str, *, beside: bool) -> None:
-    """Draw an arrow from edge to edge; one of two opposite arrows a little to its left, so that both are seen."""
-    (x0, y0), (x1, y1) = subject.edge_towards(*target.middle(), room=2), target.edge_towards(*subject.middle(), room=4)
-    length = hypot(x1 - x0, y1 - y0) or 1.0
-    aside = 12 / length if beside else 0.0
-    shift = ((y1 - y0) * aside, (x0 - x1) * aside)
-    start, end = (x0 + shift[0], y0 + shift[1]), (x1 + shift[0], y1 + shift[1])
+def _draw_arrow(canvas: Canvas, subject: Box, target: Box, words: str) -> None:
+    """Draw an arrow from edge to edge, its words nearer to the subject: an opposite arrow has room for its own."""
+    start, end = subject.edge_towards(*target.middle(), room=2), target.edge_towards(*subject.middle(), room=4)
     canvas.arrow(start, end, theme.MUTED)
-    x, y = (start[0] + end[0]) / 2, (start[1] + end[1]) / 2
+    x, y = 0.6 * start[0] + 0.4 * end[0], 0.6 * start[1] + 0.4 * end[1]
     canvas.words(words, x, y, across="center", down="middle", bgcolor=theme.PAPER, borderpad=3)
 
 

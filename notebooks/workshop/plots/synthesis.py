@@ -34,7 +34,7 @@ def draw_kernel_memory(
     *,
     title: str = "",
     subtitle: str = "",
-    match: int | None = None,
+    match: int,
     anchor: Image.Image | None = None,
 ) -> go.Figure:
     """Draw a map with the anchor in its middle and every candidate as far out as its angle to the anchor.
@@ -76,9 +76,8 @@ def draw_kernel_memory(
     marker = {"size": 15, "symbol": "diamond", "color": shades, "line": RIM}
     texts = [_describe(read_out, cluster) for cluster in range(len(points))]
     _add_points(figure, points, "a synthetic negative", marker, texts)
-    if match is not None:
-        ring = {"size": 13, "color": theme.PAPER, "line": {"color": theme.INK, "width": 3}}
-        _add_points(figure, place[[match]], "its match", ring, [f"its match: cosine {read_out.score[match]:.3f}"])
+    ring = {"size": 13, "color": theme.PAPER, "line": {"color": theme.INK, "width": 3}}
+    _add_points(figure, place[[match]], "its match", ring, [f"its match: cosine {read_out.score[match]:.3f}"])
     if anchor is None:
         star = {"size": 19, "symbol": "star", "color": theme.INK}
         _add_points(figure, np.zeros((1, 2)), "the anchor", star, ["the anchor"])
@@ -124,7 +123,7 @@ def draw_prototypes(
     title: str = "",
     subtitle: str = "",
     anchor: Image.Image | None = None,
-    match: float | None = None,
+    match: float,
     columns: int = 3,
 ) -> go.Figure:
     """Draw each synthetic negative with its heaviest prototypes, their kernel weights and their truth labels.
@@ -140,7 +139,7 @@ def draw_prototypes(
     """
     heads = []
     for number, attribution in enumerate(attributions, start=1):
-        above = " (above the match)" if match is not None and attribution.hardness > match else ""
+        above = " (above the match)" if attribution.hardness > match else ""
         heads.append(f"{number}: cosine {attribution.hardness:.2f}{above}".replace("-", "−"))
     notes = [
         [_note(attribution, place) for place in range(len(attribution.prototypes[:columns]))]

@@ -297,4 +297,4 @@ def test_the_command_prints_an_item_and_writes_its_figure(tmp_path) -> None:
     result = CliRunner().invoke(app, ["reproduce", "sam.table_4", "--out", str(tmp_path)])
     assert result.exit_code == 0, result.output
     assert "not seen: −0.19 (−1.6 to +1.2) RSum (the paper: +3.4)" in result.output
-    assert (tmp_path / "sam.table_4.html").exists()
+    assert (tmp_path / "sam_table_4.html").exists()

@@ -106,8 +106,12 @@ DRAWINGS = {
     "claims": lambda: papers.draw_claims(
         [{**CLAIM, "mark": 0.0, "margin": 0.5}, {**CLAIM, "mark": 50.0, "margin": 0.0, "here": None}], title=HOSTILE
     ),
-    "curves": partial(plots.draw_curves, {HOSTILE: {HOSTILE: np.ones((2, 3)), "b": np.ones(3)}}, **TITLES),
-    "named curves": partial(plots.draw_curves, {"": {HOSTILE: CURVE[None], "b": CURVE}}, named_at_end=True),
+    "curves": partial(
+        plots.draw_curves, {HOSTILE: {HOSTILE: plots.Line(CURVE, None, CURVE, CURVE), "b": plots.Line(CURVE)}}, **TITLES
+    ),
+    "named curves": partial(
+        plots.draw_curves, {"": {HOSTILE: plots.Line(CURVE), "b": plots.Line(CURVE)}}, named_at_end=True
+    ),
     "densities": lambda: plots.draw_curves({"": analysis.densities({HOSTILE: CURVE, "none": CURVE[:0]})}, **TITLES),
     "sweep": lambda: plots.draw_curves(analysis.sweep_curves(analysis.memory_sweep(small_batch(), "sigma", [2, 3]))),
     "gallery": partial(
@@ -131,14 +135,14 @@ DRAWINGS = {
     "empty table": partial(plots.draw_table, {}, **TITLES),
     "false negative probability": false_negative_probability,
     "negative captions": partial(
-        plots.draw_negative_captions, PICTURES[0], [HOSTILE], [HOSTILE] * 3, CURVE / 40, **JUDGED, **TITLES
+        plots.draw_negative_captions, PICTURES[0], [HOSTILE], [HOSTILE] * 3, CURVE / 40, **JUDGED
     ),
     "negative pictures": partial(plots.draw_negative_pictures, HOSTILE, PICTURES[:3], CURVE / 40, **JUDGED),
     "ranked pictures": partial(
         plots.draw_ranked_pictures, HOSTILE, PICTURES, {HOSTILE: RANKING, "b": RANKING}, captions=[HOSTILE] * 6
     ),
     "ranked captions": partial(
-        plots.draw_ranked_captions, PICTURES[0], [HOSTILE] * 3, {HOSTILE: RANKING}, own_captions=[HOSTILE], **TITLES
+        plots.draw_ranked_captions, PICTURES[0], [HOSTILE] * 3, {HOSTILE: RANKING}, own_captions=[HOSTILE]
     ),
     "kernel memory": partial(kernel_memory, None),
     "kernel memory of a picture": partial(kernel_memory, PICTURES[0]),
