@@ -14,7 +14,7 @@ _NAMES = {  # module -> its public names, imported when first used
     "negatives": "Example Pairs draw_negative_list draw_score_scatter draw_synthetic_examples",
     "rankings": "draw_ranked_captions draw_ranked_pictures",
     "results": "Result comparison_rows difference_rows level_rows list_results load_result save_result",
-    "saving": "committed save write_pages",
+    "saving": "save write_pages",
     "synthesis": "draw_kernel_memory draw_prototypes",
     "words": "draw_algorithm_1 draw_explained_words draw_found_words",
 }

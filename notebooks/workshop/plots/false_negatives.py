@@ -11,13 +11,12 @@ from PIL import Image
 
 from . import theme
 from .canvas import draw_gallery, draw_table
-from .charts import Line, draw_curves
+from .charts import CLEAR, Line, draw_curves
 from .theme import translucent
 
 if TYPE_CHECKING:
-    from ..analysis.false_negatives import Curves
+    from ..analysis.false_negatives import Curves, Judgement
 
-SHOWN = 400  # candidates drawn at most, the best-scoring ones
 DENSITY, POSTERIOR, WEIGHT = "density", "P(match | s)", "sampling weight"  # the panels
 
 
@@ -28,10 +27,7 @@ def draw_false_negative_probability(
     *,
     title: str = "",
     subtitle: str = "",
-    scores: Float[ndarray, "candidate"] | None = None,
-    weights: Float[ndarray, "candidate"] | None = None,
-    truth_labels: Integer[ndarray, "candidate"] | None = None,
-    drawn: Sequence[int] = (),
+    judged: "Judgement | None" = None,
 ) -> go.Figure:
     """Draw densities, posterior and sampling weight over one axis of similarity.
 
@@ -44,10 +40,7 @@ def draw_false_negative_probability(
         negative_scores: observed scores of negatives.
         title: the figure's title.
         subtitle: the settings.
-        scores: the scores of one anchor's negatives, drawn as points on the sampling weight.
-        weights: their sampling weights.
-        truth_labels: 1 true, 0 false, -1 undecided.
-        drawn: which of them the sampler took; these are ringed.
+        judged: one anchor's negatives, points on the sampling weight; those that the sampler drew are ringed.
 
     References:
         Li et al. (2023), Figure 2, and Eqs. 5, 9 and 13.
@@ -68,8 +61,8 @@ def draw_false_negative_probability(
     }
     axis = "similarity to the anchor"
     figure = draw_curves(panels, title=title, subtitle=subtitle, axis=axis, across=1)
-    if scores is not None and weights is not None:
-        _draw_candidates(figure, scores, weights, truth_labels, drawn)
+    if judged is not None:
+        _draw_candidates(figure, judged)
     dashed = {"width": 1.5, "dash": "dash"}
     figure.add_hline(curves.threshold, line={"color": theme.ORANGE, **dashed}, annotation_text="λ", row=2, col=1)
     figure.add_vline(curves.positive_score, line={"color": theme.MATCH, **dashed}, annotation_text="s⁺", row=3, col=1)
@@ -92,31 +85,19 @@ def _histogram(observed: Float[ndarray, "score"], x: Float[ndarray, "point"], sh
     return Line(density, (edges[:-1] + edges[1:]) / 2, shade=shade, width=0.8, fill=True)
 
 
-def _draw_candidates(
-    figure: go.Figure,
-    scores: Float[ndarray, "candidate"],
-    weights: Float[ndarray, "candidate"],
-    truth_labels: Integer[ndarray, "candidate"] | None,
-    drawn: Sequence[int],
-) -> None:
-    best = np.argsort(-scores, kind="stable")[:SHOWN]
-    labels = np.full(len(scores), -1) if truth_labels is None else truth_labels
+def _draw_candidates(figure: go.Figure, judged: "Judgement") -> None:
+    labels = np.full(len(judged.score), -1) if judged.truth_label is None else judged.truth_label
     place = {"mode": "markers", "row": 3, "col": 1}
+    hover = "candidate %{customdata}: s = %{x:.3f}, weight %{y:.3f}<extra></extra>"
     for truth_label, (shade, name) in theme.TRUTH_LABELS.items():
-        among = best[labels[best] == truth_label]
-        figure.add_scatter(
-            x=scores[among],
-            y=weights[among],
-            name="negative" if truth_labels is None else name,
-            marker={"size": 7, "color": shade, "opacity": 0.8},
-            showlegend=bool(len(among)),
-            customdata=among,
-            hovertemplate="candidate %{customdata}: s = %{x:.3f}, weight %{y:.3f}<extra></extra>",
-            **place,
-        )
-    ringed = np.unique(np.asarray(drawn, dtype=int))
-    ring = {"size": 14, "color": "rgba(0,0,0,0)", "line": {"color": theme.INK, "width": 2}}
-    figure.add_scatter(x=scores[ringed], y=weights[ringed], name="drawn", marker=ring, hoverinfo="skip", **place)
+        among = np.flatnonzero(labels == truth_label)
+        points = {"x": judged.score[among], "y": judged.weight[among], "customdata": among, "hovertemplate": hover}
+        marker = {"size": 7, "color": shade, "opacity": 0.8}
+        figure.add_scatter(**points, name=name, marker=marker, showlegend=bool(len(among)), **place)
+    ringed = np.flatnonzero(judged.drawn)
+    ring = {"size": 14, "color": CLEAR, "line": {"color": theme.INK, "width": 2}}
+    points = {"x": judged.score[ringed], "y": judged.weight[ringed], "hoverinfo": "skip"}
+    figure.add_scatter(**points, name="drawn", marker=ring, **place)
 
 
 def _crossing(curves: "Curves", level: float) -> float:
@@ -151,24 +132,18 @@ def draw_negative_captions(
         truth_labels: 1 true, 0 false, -1 undecided.
         title: the figure's title.
     """
-    columns = {"negative": list(captions), "P(false)": [percent(float(value)) for value in posteriors]}
-    columns["weight"] = [f"{value:.2f}" for value in weights]
-    columns["drawn"] = [f"{count} ×" if count else "" for count in drawn]
+    columns = {
+        "negative": captions,
+        "P(false)": [percent(float(value)) for value in posteriors],
+        "weight": [f"{value:.2f}" for value in weights],
+        "drawn": [f"{count} ×" if count else "" for count in drawn],
+    }
     inks = {}
     if truth_labels is not None:
-        shades, names = zip(*(theme.TRUTH_LABELS[int(truth)] for truth in truth_labels), strict=True)
-        columns["world"], inks["world"] = names, shades
+        inks["world"], columns["world"] = zip(*(theme.TRUTH_LABELS[int(truth)] for truth in truth_labels), strict=True)
     ground = [theme.PANEL if count else theme.PAPER for count in drawn]
-    widths = [4.0] + [1.3] * (len(columns) - 1)
-    return draw_table(
-        columns,
-        title=title,
-        widths=widths,
-        inks=inks,
-        fills=dict.fromkeys(columns, ground),
-        picture=picture,
-        beside=own_captions,
-    )
+    look = {"inks": inks, "fills": dict.fromkeys(columns, ground), "picture": picture, "beside": own_captions}
+    return draw_table(columns, title=title, widths=[4.0] + [1.3] * (len(columns) - 1), **look)
 
 
 def draw_negative_pictures(
@@ -186,19 +161,13 @@ def draw_negative_pictures(
     Arguments are as for `draw_negative_captions`.
     """
     notes = []
-    for index, posterior in enumerate(posteriors):
-        times = f", {drawn[index]}× drawn" if drawn[index] else ""
-        notes.append([f"false negative: {percent(float(posterior))}", f"weight {weights[index]:.2f}{times}"])
-    labels = [] if truth_labels is None else [theme.TRUTH_LABELS[int(truth)] for truth in truth_labels]
-    return draw_gallery(
-        pictures,
-        notes,
-        title=title,
-        subtitle=f"anchor: “{caption}”",
-        columns=5,
-        frames=[shade for shade, _ in labels] or None,
-        badges=[name for _, name in labels] or None,
-    )
+    for posterior, weight, count in zip(posteriors, weights, drawn, strict=True):
+        times = f", {count}× drawn" if count else ""
+        notes.append([f"false negative: {percent(float(posterior))}", f"weight {weight:.2f}{times}"])
+    look = {}
+    if truth_labels is not None:
+        look["frames"], look["badges"] = zip(*(theme.TRUTH_LABELS[int(truth)] for truth in truth_labels), strict=True)
+    return draw_gallery(pictures, notes, title=title, subtitle=f"anchor: “{caption}”", columns=5, **look)
 
 
 def percent(probability: float) -> str:

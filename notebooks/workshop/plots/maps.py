@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
+from math import ceil
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,8 +40,7 @@ def draw_attention_maps(
         numbers: the words' numbers; the pointer then finds the words ("words") and the patches of the picture
             ("patches", as the first checkpoint's).
     """
-    words = max((len(row) for row in maps.values()), default=0)
-    columns = min(words + 1, 6)
+    columns = min(max((len(row) for row in maps.values()), default=0) + 1, 6)
     side, gap, head = 16, 14, 26
     cell = min(230.0, (theme.WIDTH - 2 * side - gap * (columns - 1)) / columns)
     canvas, top = Canvas(), 0.0
@@ -54,22 +54,22 @@ def draw_attention_maps(
         for index, attention in enumerate(row):
             line, column = divmod(index, columns - 1)
             left, high = side + (column + 1) * (cell + gap), top + line * (tall + head + 4)
-            overlaid = painted(attention, outlines[index] if index < len(outlines) else None)
+            overlaid = painted(attention, outlines[index] if outlines else None)
             wide = tall * attention.picture.width / attention.picture.height  # a portrait leaves room on its right
             canvas.words(label(attention.word), left + wide / 2, high + 4, colour=theme.MUTED, across="center")
             canvas.picture(data_uri(overlaid, largest=288, photographic=True), left, high + head, cell, tall)
-            if numbers is not None:
-                targets["words"].append((left + wide / 2, high + head + tall / 2, min(wide, tall), numbers[index]))
-        top += max(1, -(-len(row) // max(columns - 1, 1))) * (tall + head + 4) + 12
+            number = numbers[index] if numbers else index
+            targets["words"].append((left + wide / 2, high + head + tall / 2, min(wide, tall), number))
+        top += max(1, ceil(len(row) / max(columns - 1, 1))) * (tall + head + 4) + 12
     draw_heat_scale(canvas, side, top)
     figure = canvas.figure(title, subtitle, height=top + 28)
-    for kind, marks in targets.items() if numbers is not None else ():
-        x, y, size, number = zip(*marks, strict=True) if marks else ((), (), (), ())
+    if numbers is None:
+        return figure
+    for kind, marks in targets.items():
+        x, y, size, number = np.array(marks).reshape(-1, 4).T
         look = {"mode": "markers", "marker": {"size": size, "symbol": "square", "opacity": 0}, "hoverinfo": "none"}
-        figure.add_scatter(x=x, y=y, customdata=number, meta=kind, **look)
-    if numbers is not None:
-        figure.update_layout(dragmode=False, modebar_remove=["select", "lasso"])
-    return figure
+        figure.add_scatter(x=x, y=y, customdata=number.astype(int), meta=kind, **look)
+    return figure.update_layout(dragmode=False, modebar_remove=["select", "lasso"])
 
 
 def painted(attention: "AttentionMap", outline: Bool[ndarray, "height width"] | None = None) -> Image.Image:
@@ -153,56 +153,46 @@ def draw_projection(
         labels: what each point of a kind is coloured by; by default its kind.
         most: of more points per panel, a random sample is drawn, the same in every panel, and the subtitle says so.
     """
-    picked = {kind: list(picked[kind]) for kind in picked} if picked else {}
-    names, count = list(panels), max(len(panels), 1)
-    figure = make_subplots(1, count, subplot_titles=[label(name) for name in names], horizontal_spacing=GAP)
-    everything = sum(map(len, panels[names[0]].values())) if names else 0
+    ids, picked, subtitles = ids or {}, picked or {}, [subtitle] if subtitle else []
+    figure = make_subplots(1, len(panels), subplot_titles=[label(name) for name in panels], horizontal_spacing=GAP)
+    first = next(iter(panels.values()))
+    total = max(sum(map(len, first.values())), 1)
+    if labels:
+        kinds = (f"{symbol}s: {kind}" for symbol, kind in zip(SYMBOLS, first, strict=False))
+        subtitles.append(", ".join(kinds))
+    if total > most:
+        subtitles.append(f"{most:,} of {total:,} points drawn")
+    labels = labels or {kind: [kind] * len(points) for kind, points in first.items()}
+    colours = {text: colour(number) for number, text in enumerate(dict.fromkeys(chain(*labels.values())))}
+    colours |= KNOWN_LABELS
+    listed: set[str] = set()
     for column, groups in enumerate(panels.values(), start=1):
         place = {"row": 1, "col": column}
-        share = most / max(sum(map(len, groups.values())), 1)
-        colours = {text: colour(number) for number, text in enumerate(sorted(set(chain(*(labels or {}).values()))))}
-        colours |= KNOWN_LABELS
         for number, (kind, points) in enumerate(groups.items()):
-            sampled = _sample(len(points), share, picked.get(kind, ()), number)
-            of_point = np.array(labels[kind] if labels else [kind] * len(points), dtype=object)
-            first = number == 0  # of few and large points, as pictures are beside captions
-            names_of = ids[kind] if ids and kind in ids else None
-            for text in dict.fromkeys(of_point[sampled].tolist()):
-                shown = sampled[of_point[sampled] == text]
-                figure.add_scatter(
-                    x=points[shown, 0].round(DIGITS),
-                    y=points[shown, 1].round(DIGITS),
-                    mode="markers",
-                    name=label(text),
-                    meta=kind,
-                    legendgroup=text,
-                    showlegend=column == 1 and (first or not labels),
-                    marker={
-                        "symbol": SYMBOLS[number % len(SYMBOLS)],
-                        "color": colours.get(text, colour(number)),
-                        "size": 9 if everything < FEW else 6 if first else 4.5,
-                        "opacity": 0.75 if first else 0.6,
-                    },
-                    customdata=shown,
-                    text=[label(names_of[n]) if names_of else f"{label(kind)} {n}" for n in shown.tolist()],
-                    hovertemplate="%{text}<extra></extra>",
-                    **place,
-                )
-        _pick(figure, groups, picked, place, joined=joined, first=column == 1)
+            sampled = _sample(len(points), most / total, picked.get(kind, ()), number)
+            few_and_large = number == 0  # as pictures are beside captions
+            size = 9 if total < FEW else 6 if few_and_large else 4.5
+            symbol = {"symbol": SYMBOLS[number], "size": size, "opacity": 0.75 if few_and_large else 0.6}
+            of_point = np.array(labels[kind], dtype=object)[sampled]
+            for text in dict.fromkeys(of_point):
+                shown = sampled[of_point == text]
+                names = [label(ids[kind][n]) if kind in ids else f"{label(kind)} {n}" for n in shown.tolist()]
+                x, y = points[shown].round(DIGITS).T
+                entry = {"name": label(text), "legendgroup": text, "showlegend": text not in listed}
+                hover = {"customdata": shown, "meta": kind, "text": names, "hovertemplate": "%{text}<extra></extra>"}
+                marker = {"color": colours[text], **symbol}
+                figure.add_scatter(x=x, y=y, mode="markers", marker=marker, **entry, **hover, **place)
+                listed.add(text)
+        spots = np.array([groups[kind][index] for kind in groups for index in picked.get(kind, ())]).reshape(-1, 2)
+        _pick(figure, spots, place, joined=joined)
         figure.update_yaxes(scaleanchor=f"x{column if column > 1 else ''}", **place)
     bare = {"showticklabels": False, "ticks": "", "showgrid": False}
     border = {"showline": True, "mirror": True, "linecolor": theme.RULE}
     figure.update_xaxes(**bare, **border)
     figure.update_yaxes(**bare, **border)
-    if labels:
-        kinds = ", ".join(f"{SYMBOLS[number % len(SYMBOLS)]}s: {kind}" for number, kind in enumerate(panels[names[0]]))
-        subtitle = f"{subtitle}{'; ' if subtitle else ''}{kinds}"
-    if everything > most:
-        subtitle = f"{subtitle}{'; ' if subtitle else ''}{most:,} of {everything:,} points drawn"
-    side = (theme.WIDTH - 2 * SIDE) * (1 - GAP * (len(names) - 1)) / count
-    figure = styled(figure, title, subtitle, height=round(side))
-    entries = [trace.name for trace in figure.data if trace.showlegend]
-    legend_lines = sum(8 * len(entry) + 50 for entry in entries) // 850  # pixels
+    side = (theme.WIDTH - 2 * SIDE) * (1 - GAP * (len(panels) - 1)) / len(panels)
+    figure = styled(figure, title, "; ".join(subtitles), height=round(side))
+    legend_lines = sum(8 * len(trace.name) + 50 for trace in figure.data if trace.showlegend) // 850  # pixels
     above, side = figure.layout.margin.t + 26 + 22 * legend_lines, min(side, 640)
     margin = {"l": SIDE, "r": SIDE, "t": above, "b": 20}
     legend = {"itemsizing": "constant", "y": 1 + 32 / side}
@@ -218,29 +208,19 @@ def _sample(points: int, share: float, always: Sequence[int], seed: int) -> Int6
     return np.union1d(drawn, np.asarray(always, dtype=np.int64))
 
 
-def _pick(
-    figure: go.Figure,
-    groups: Mapping[str, Float[ndarray, "point 2"]],
-    picked: Mapping[str, Sequence[int]],
-    place: dict[str, int],
-    *,
-    joined: bool,
-    first: bool,
-) -> None:
+def _pick(figure: go.Figure, spots: Float[ndarray, "spot 2"], place: dict[str, int], *, joined: bool) -> None:
     """Draw rims about the picked points, and lines from the first one to the others if they are joined."""
-    chosen = [groups[kind][index] for kind in groups for index in picked.get(kind, ())]
-    others = chosen[1:] if joined else []
-    lines = [end for other in others for end in (chosen[0], other, (np.nan, np.nan))]
-    ends, spots = np.array(lines).reshape(-1, 2), np.array(chosen).reshape(-1, 2)
-    silent = {"hoverinfo": "skip", **place}
+    others = spots[1:] if joined else []
+    ends = np.array([end for other in others for end in (spots[0], other, (np.nan, np.nan))]).reshape(-1, 2)
     line = {"color": translucent(theme.INK, 0.65), "width": 1.5}
+    silent = {"hoverinfo": "skip", **place}
     figure.add_scatter(x=ends[:, 0], y=ends[:, 1], mode="lines", line=line, showlegend=False, **silent)
-    others = len(spots) - 1
-    shapes = {"symbol": ["square"] + ["circle"] * others, "size": ([13] + [10] * others)[: len(spots)]}
     look = {"color": theme.PURPLE, "opacity": 1, "line": {"color": theme.PAPER, "width": 1.5}}
-    name = "one picture and its captions" if joined else "selected"
-    named = {"name": name, "showlegend": first and bool(chosen)}
-    figure.add_scatter(x=spots[:, 0], y=spots[:, 1], mode="markers", marker=shapes | look, **named, **silent)
+    look["symbol"] = ["square", *["circle"] * len(spots[1:])]
+    look["size"] = [13, *[10] * len(spots[1:])]
+    named = {"name": "one picture and its captions" if joined else "selected"}
+    named["showlegend"] = place["col"] == 1 and len(spots) > 0
+    figure.add_scatter(x=spots[:, 0], y=spots[:, 1], mode="markers", marker=look, **named, **silent)
 
 
 # A batch around one anchor on a map (ITContrast, Fig. 2).
@@ -255,7 +235,7 @@ def draw_batch_neighbourhood(batch: "BatchNeighbourhood", *, ids: Sequence[str])
         batch: the anchor's candidates.
         ids: names of the candidates by their number in the data, shown on hover.
     """
-    true = (batch.true if batch.true is not None else batch.hard & False) & ~batch.positives
+    true = (batch.hard & False if batch.true is None else batch.true) & ~batch.positives
     kinds = {
         "easy negatives": ~(batch.positives | batch.hard | true),
         "hard negatives": batch.hard & ~true,

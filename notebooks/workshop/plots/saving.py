@@ -16,7 +16,7 @@ import re
 import threading
 import tomllib
 from collections.abc import Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -31,8 +31,8 @@ from plotly.io.base_renderers import MimetypeRenderer
 from itmlab.errors import ItmlabError
 from itmlab.storage import profile, read_json, refuse_foreign, refuse_foreign_files, write_bytes
 
-from ..places import figure_directory, notebook_directory
-from .theme import FONT, INK, MUTED, NIGHT, PANEL, PAPER, RULE, WIDTH, night_style, title_and_subtitle, titled
+from ..places import figure_directory
+from .theme import FONT, PAPER, WIDTH, night_style, titled
 
 PACKAGES = ("itmlab", "numpy", "pillow", "plotly", "torch", "transformers")  # whose versions a figure names
 DIGITS = 6  # significant digits of numbers in a figure's JSON
@@ -52,7 +52,6 @@ def save(
     provenance: Mapping[str, Any] | None = None,
     *,
     directory: str | Path | None = None,
-    force: bool = False,
 ) -> go.Figure:
     """Write NAME.json (data and provenance), NAME.png and NAME.html, and update the index.
 
@@ -62,10 +61,8 @@ def save(
     Args:
         figure: any plotly figure.
         name: the files' name: letters, digits, _ and -.
-        provenance: what the figure shows, for example recipe, seed and data. The notebook, versions and the profile are
-            added.
+        provenance: what the figure shows, for example recipe, seed and data. Versions and the profile are added.
         directory: default: `figures`, or `figures/quick` in the quick profile.
-        force: replace files that itmlab did not write.
 
     Returns:
         The figure, so that a cell of a notebook can end with this call.
@@ -78,16 +75,12 @@ def save(
     if directory is None:
         directory = figure_directory() / "quick" if profile() == "quick" else figure_directory()
     data, page, picture = (Path(directory) / f"{name}.{ending}" for ending in ("json", "html", "png"))
-    refuse_foreign_files(data.parent, [data.name, page.name, picture.name], '"provenance": {', force=force)
-    for other, mark in (("index.html", INDEX), (SCRIPT, "plotly.js")):
-        refuse_foreign(data.parent / other, mark, force=force)
-    settings = figure_settings().get(name, {})
-    title, subtitle = title_and_subtitle(figure)
-    if settings and not title:
-        titled(figure, settings.get("title", ""), subtitle or settings.get("subtitle", ""))
-    notebook = {"notebook": settings["notebook"]} if settings else {}
+    refuse_foreign_files(data.parent, [data.name, page.name, picture.name], '"provenance": {')
+    settings = figure_settings().get(name)
+    if settings and not figure.layout.title.text:
+        titled(figure, settings.get("title", ""), settings.get("subtitle", ""))
     versions = {"python": platform.python_version(), **{package: version(package) for package in PACKAGES}}
-    origin = {**notebook, **(provenance or {}), "profile": profile(), "versions": versions}
+    origin = {**(provenance or {}), "profile": profile(), "versions": versions}
     write_bytes(data, figure_json(figure, origin))
     write_page(figure, origin, page)
     drawn = draw(figure)
@@ -141,48 +134,31 @@ def plain(value: Any) -> Any:
     return value if value is None or isinstance(value, str | int) else str(value)
 
 
-def committed(name: str) -> go.Figure:
-    """Return a figure of the project's `figures` folder.
-
-    Raises:
-        ItmlabError: there is no such figure, or this is an installed wheel, which has no figures.
-    """
-    folder = notebook_directory().parent / "figures"
-    paths = {path.stem: path for path in sorted(folder.glob("*.json"))}
-    if name not in paths:
-        remedy = f"there are: {', '.join(paths) or 'none'}"
-        raise ItmlabError(f"no figure {name!r}", where=str(folder), remedy=remedy)
-    return _read(paths[name])[0]
-
-
 # Interactive pages around one shared plotly.min.js, and the index.
 
 SCRIPT, INDEX = "plotly.min.js", "itmlab: figures"
 STYLE = f"""
-:root {{ --ink: {INK}; --muted: {MUTED}; --rule: {RULE}; --panel: {PANEL}; --paper: {PAPER}; }}
-body {{ margin: 0 auto; max-width: 1200px; padding: 40px; background: var(--panel); color: var(--muted); }}
-body {{ font: 16px {FONT}; }}
-h1, h2, b {{ color: var(--ink); }}
-a {{ color: inherit; text-decoration: none; }}
+:root {{ color-scheme: light dark; }}
+body {{ margin: 0 auto; max-width: 1200px; padding: 40px; font: 16px {FONT}; }}
 .grid {{ display: grid; grid-template-columns: repeat(auto-fill, minmax(320px, 1fr)); gap: 22px; }}
-.card, .sheet {{ background: var(--paper); border: 1px solid var(--rule); border-radius: 12px; padding: 12px; }}
-.card, .sheet {{ overflow: auto; }}
+.card, .sheet {{ border: 1px solid; border-radius: 12px; padding: 12px; overflow: auto; color: inherit; }}
 .card img {{ display: block; max-width: 100%; height: 210px; margin: auto; object-fit: contain; }}
-.card b, .card small {{ display: block; }}
 pre {{ white-space: pre-wrap; }}
-@media (prefers-color-scheme: dark) {{
-:root {{ --ink: {NIGHT[INK]}; --muted: {NIGHT[MUTED]}; --rule: {NIGHT[RULE]}; --panel: #000; --paper: {NIGHT[PAPER]}; }}
-{night_style("body")}
-}}
+@media (prefers-color-scheme: dark) {{ {night_style("body")} }}
 """
 
 
 def write_pages(directory: str | Path) -> Path:
     """Write NAME.html for every NAME.json in `directory`, and the index; return the index's path."""
     directory = Path(directory)
-    refuse_foreign(directory / "index.html", INDEX)
     for path in sorted(directory.glob("*.json")):
-        write_page(*_read(path), path.with_suffix(".html"))
+        content = read_json(path)
+        try:
+            figure, provenance = go.Figure(content["figure"]), content["provenance"]
+        except (KeyError, TypeError, ValueError):
+            remedy = "move it out of the figures' folder"
+            raise ItmlabError("not a saved figure", where=str(path), remedy=remedy) from None
+        write_page(figure, provenance, path.with_suffix(".html"))
     return write_index(directory)
 
 
@@ -193,41 +169,32 @@ def write_page(figure: go.Figure, provenance: Mapping[str, Any], path: Path) -> 
     script, library = path.parent / SCRIPT, get_plotlyjs().encode()
     if not script.exists() or script.stat().st_size != len(library):
         write_bytes(script, library)
-    config = {"displaylogo": False, "responsive": True}
     page = {"include_plotlyjs": False, "full_html": False, "div_id": "figure", "default_width": "100%"}
-    try:
-        drawing = figure.to_html(**page, config=config)
-    except (TypeError, ValueError) as error:  # numbers of more than 64 bits, text that cannot be encoded
-        raise ItmlabError(f"this figure has no page: {_first_line(error)}", where=str(path)) from None
+    drawing = figure.to_html(**page, config={"displaylogo": False, "responsive": True})
     origin = html.escape(json.dumps(provenance, indent=2, ensure_ascii=False))
     body = f"""<p><a href="index.html">← all figures</a></p>
 <div class="sheet" style="max-width: {WIDTH + 40}px">{drawing}</div>
 <details><summary>Where it comes from</summary><pre>{origin}</pre></details>"""
-    write_bytes(path, _page(title_and_subtitle(figure)[0] or path.stem, body, drawing))
+    write_bytes(path, _page(path.stem, body, drawing))
 
 
 def write_index(directory: Path) -> Path:
     """Write the page that lists every figure of `directory` with a thumbnail, grouped by question."""
-    settings, paths = figure_settings(), sorted(directory.glob("*.json"))
+    settings, paths, index = figure_settings(), sorted(directory.glob("*.json")), directory / "index.html"
+    refuse_foreign(index, INDEX)
     cards = {figure["question"]: "" for figure in settings.values()} | {"Others": ""}
     for path in paths:
-        title = _title(path, path.lstat().st_mtime_ns) or path.stem
         address = f"./{quote(path.stem)}"  # without "./" a name like javascript:… would be an address
         drawn = path.with_suffix(".png").exists()
         picture = f'<img src="{address}.png" alt="" loading="lazy">' if drawn else "no PNG: Chrome was not found"
-        words = f"<b>{html.escape(title)}</b><small>{html.escape(path.stem)}</small>"
         question = settings.get(path.stem, {}).get("question", "Others")
-        cards[question] += f'<a class="card" href="{address}.html">{picture}{words}</a>'
-    body = f"<h1>itmlab</h1><p>{len(paths)} {'figure' if len(paths) == 1 else 'figures'}, each interactive</p>\n"
+        cards[question] += f'<a class="card" href="{address}.html">{picture}{html.escape(path.stem)}</a>'
+    body = "<h1>itmlab</h1>"
     for question, group in cards.items():
         if group:
             body += f"<h2>{html.escape(question)}</h2><div class='grid'>{group}</div>"
-    index = directory / "index.html"
     write_bytes(index, _page(INDEX, body))
     return index
-
-
-INLINE = re.compile(r"<script[^>]*>(.*?)</script>", re.DOTALL)
 
 
 def _page(title: str, body: str, drawing: str = "") -> bytes:
@@ -237,44 +204,27 @@ def _page(title: str, body: str, drawing: str = "") -> bytes:
     disk has no origin. The nonce is a hash of all words on the page, so that none of them can contain it.
     """
     nonce = _hash(title + body)
-    allowed = [f"'sha256-{_hash(script)}'" for script in INLINE.findall(drawing)]
+    inline = [f"'sha256-{_hash(script)}'" for script in re.findall(r"<script[^>]*>(.*?)</script>", drawing, re.DOTALL)]
     policy = {
         "default-src": "'none'",
-        "script-src": " ".join([*allowed, f"'nonce-{nonce}'"]) if drawing else "'none'",
+        "script-src": " ".join([*inline, f"'nonce-{nonce}'"]) if drawing else "'none'",
         "style-src": "'unsafe-inline'",  # plotly's
         "img-src": "'self' data: blob:",
         "base-uri": "'none'",
         "form-action": "'none'",
     }
     rules = "; ".join(map(" ".join, policy.items()))
-    head = f'<script nonce="{nonce}" src="{SCRIPT}"></script>' if drawing else ""
+    library = f'<script nonce="{nonce}" src="{SCRIPT}"></script>' if drawing else ""
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{rules}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{html.escape(title)}</title><style>{STYLE}</style>{head}</head>
+<title>{html.escape(title)}</title><style>{STYLE}</style>{library}</head>
 <body>{body}</body></html>
 """.encode(errors="replace")
 
 
 def _hash(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode(errors="replace")).digest()).decode()
-
-
-def _read(path: Path) -> tuple[go.Figure, Mapping[str, Any]]:
-    """Return the figure and the provenance of a NAME.json."""
-    content, remedy = read_json(path), "move it out of the figures' folder"
-    if not isinstance(content, dict) or not {"figure", "provenance"} <= content.keys():
-        raise ItmlabError("not a saved figure", where=str(path), remedy=remedy)
-    try:
-        return go.Figure(content["figure"]), content["provenance"]
-    except Exception as error:  # plotly raises many kinds, in many lines
-        raise ItmlabError(f"not a figure: {_first_line(error)}", where=str(path), remedy=remedy) from None
-
-
-@lru_cache(1000)
-def _title(path: Path, changed: int) -> str:
-    """Return a figure's title. Every save lists all figures, so a file is read again only after it `changed`."""
-    return title_and_subtitle(_read(path)[0])[0]
 
 
 # One Chrome for the whole process, started at the first picture: 0.15 s per PNG instead of 2 s.
@@ -291,7 +241,7 @@ def draw(figure: go.Figure) -> bytes | str:
         return browser.png(figure)
     except Exception as error:  # Chrome was killed or hangs: the next figure starts another
         shared_browser.cache_clear()
-        return _no_picture(error, "drew nothing")
+        return _no_picture(error)
 
 
 def carried(figures: Sequence[go.Figure]) -> dict[str, str]:
@@ -334,14 +284,12 @@ def shared_browser() -> "Browser | str":
     try:
         return Browser()
     except Exception as error:  # no Chrome, or one that cannot start: kaleido raises many kinds
-        return _no_picture(error, "did not start")
+        return _no_picture(error)
 
 
-def _no_picture(error: Exception, problem: str) -> str:
-    if isinstance(error, TimeoutError):
-        return f"Chrome {problem} in {PATIENCE} seconds"
-    missing = type(error).__name__ == "ChromeNotFoundError"
-    return "no Chrome was found (apt-get install chromium)" if missing else f"Chrome failed: {_first_line(error)}"
+def _no_picture(error: Exception) -> str:
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return f"Chrome drew nothing: {lines[0]}"
 
 
 class Browser:
@@ -372,7 +320,3 @@ class Browser:
         """Return `figure` as a PNG at twice its size in pixels."""
         size = {"width": figure.layout.width or WIDTH, "height": figure.layout.height or 460, "scale": 2}
         return self.wait(self.kaleido.calc_fig(figure.to_dict(), opts={"format": "png", **size}))
-
-
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)

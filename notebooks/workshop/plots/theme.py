@@ -154,8 +154,9 @@ def titled(figure: go.Figure, title: str, subtitle: str = "") -> go.Figure:
     The figure's height changes with theirs, so that the plot keeps its size.
     """
     # Plotly places its own subtitle by measuring the title. That fails in a cell that is out of sight.
-    spans = _span(label(title, width=70), TITLE), _span(label(subtitle, width=106), SUBTITLE)
-    text, layout = "<br>".join(filter(None, spans)), figure.layout
+    parts = (label(title, width=70), TITLE), (label(subtitle, width=106), SUBTITLE)
+    text = "<br>".join(f'<span style="{style}">{words}</span>' for words, style in parts if words)
+    layout = figure.layout
     first = 38 if "<br>" in text else 25  # plotly puts a line that is alone lower, by the height of its capitals
     heading = {"text": text, "y": 1, "yref": "container", "yanchor": "top", "pad": {"t": first}}
     higher = _title_height(text) - _title_height(layout.title.text)
@@ -192,20 +193,6 @@ def template() -> go.layout.Template:
             bargap=0.25,
         )
     )
-
-
-def title_and_subtitle(figure: go.Figure) -> tuple[str, str]:
-    """Return title and subtitle as plain text, without the markup that `styled` adds."""
-    text = figure.layout.title.text or ""
-    spans = f"(?:{_span('(.*?)', TITLE)})?(?:<br>)?(?:{_span('(.*?)', SUBTITLE)})?"
-    match = re.fullmatch(spans, text)
-    parts = match.groups("") if match else (text, "")
-    title, subtitle = (html.unescape(part.replace("<br>", " ")) for part in parts)
-    return title, subtitle
-
-
-def _span(words: str, style: str) -> str:
-    return f'<span style="{style}">{words}</span>' if words else ""
 
 
 def text_width(text: str, size: float) -> float:

@@ -58,9 +58,8 @@ def false_negative_probability():
     study = synthetic_study(16)
     judged = analysis.judge(study, 3)
     curves = analysis.curves(study.sampler.statistics, judged.positive_score)
-    options = {"scores": judged.score, "weights": judged.weight, "truth_labels": judged.truth_label, "drawn": [0, 2]}
     observed = (study.positive_scores, study.negative_scores)
-    return plots.draw_false_negative_probability(curves, *observed, **TITLES, **options)
+    return plots.draw_false_negative_probability(curves, *observed, **TITLES, judged=judged)
 
 
 def prototypes(direction):
@@ -150,7 +149,7 @@ DRAWINGS = {
     "prototypes of a caption": partial(prototypes, "caption"),
     "attention": partial(plots.draw_attention_maps, {"FNE": maps("dog", HOSTILE)}, numbers=[0, 1], **TITLES),
     "a long sentence": partial(
-        plots.draw_attention_maps, {"FNE": maps(*"abcdefghijk")}, outlines=[np.eye(48) > 0], **TITLES
+        plots.draw_attention_maps, {"FNE": maps(*"abcdefghijk")}, outlines=[None] * 10 + [np.eye(48) > 0], **TITLES
     ),
     "no words": partial(plots.draw_attention_maps, {"FNE": []}, **TITLES),
     "nothing on a patch": partial(plots.draw_words_on_patch, {"FNE": []}, 0),
