@@ -213,7 +213,7 @@ def test_without_the_policy_it_would_have_run(page, folder: Path, website) -> No
 
 
 # One figure of each kind of drawing that the committed ones hold (all of them were opened once).
-DRAWN = ["true_images", "truth_by_knob", "pointing", "kernel_memory_prototypes", "difficulty"]
+DRAWN = ["true_images", "truth_by_knob", "pointing", "kernel_memory", "difficulty"]
 
 
 def test_committed_figures_draw_under_the_policy(page, tmp_path: Path) -> None:

@@ -17,7 +17,6 @@ from itmlab.fields import did_you_mean
 from itmlab.storage import profile
 
 from ..places import figure_directory
-from .canvas import draw_table
 from .charts import CLEAR, Dot, Line, Row, draw_curves, draw_forest, draw_gains
 from .results import ROW, load_result, save_result
 from .saving import figure_settings, save
@@ -57,12 +56,9 @@ def _chosen_rows(drawing: Mapping[str, Any], rows: Rows) -> list[dict[str, Any]]
     for key in ("row", "measure"):
         if template := drawing.get(f"{key}_name"):
             rows = [{**row, key: template.format(**row)} for row in rows]
-    measures = {key.removeprefix("− ") for key in drawing["panels"]}
-    rows = [row for row in rows if row["measure"] in measures]
-    names = drawing.get("rows")
-    if names is not None:
-        rows = [{**row, "row": names[label]} for label in names for row in rows if row["row"] == label]
-    return rows
+    rows = [row for row in rows if row["measure"] in drawing["panels"]]
+    names = drawing.get("rows") or {row["row"]: row["row"] for row in rows}
+    return [{**row, "row": name} for label, name in names.items() for row in rows if row["row"] == label]
 
 
 def _minus(rows: Rows, baseline: str) -> list[dict[str, Any]]:
@@ -162,28 +158,6 @@ def _draw_ranks(drawing: Mapping[str, Any], rows: Rows, **titles: str) -> go.Fig
     return figure.update_layout(height=figure.layout.height + 40)
 
 
-def _draw_value_table(drawing: Mapping[str, Any], rows: Rows, **titles: str) -> go.Figure:
-    """Write values with their intervals into a table; a panel "− measure" holds the differences."""
-    columns: dict[str, list[str]] = {"": list(dict.fromkeys(row["row"] for row in rows))}
-    for measure, name in drawing["panels"].items():
-        difference = measure.startswith("− ")
-        measured = {
-            row["row"]: row
-            for row in rows
-            if row["measure"] == measure.removeprefix("− ") and bool(row["minus"]) == difference
-        }
-        columns[name] = [_in_words(measured.get(label), difference) for label in columns[""]]
-    return draw_table(columns, widths=[0.8] + [1.0] * (len(columns) - 1), **titles)
-
-
-def _in_words(row: Mapping[str, Any] | None, difference: bool) -> str:
-    if row is None:
-        return ""
-    value = f"{row['value']:{'+' if difference else ''}.1f}"
-    ends = "" if row["lower"] is None else f" ({row['lower']:.1f} to {row['upper']:.1f})"
-    return (value + ends).replace("-", "−")
-
-
 # Recording what a notebook has measured.
 
 
@@ -205,7 +179,6 @@ def draw_rows(name: str, rows: Rows) -> go.Figure:
         "values": _draw_values,
         "curves": _draw_curves,
         "ranks": _draw_ranks,
-        "table": _draw_value_table,
     }
     draw = kinds[drawing.get("kind", "gains")]
     titles = {"title": drawing["title"], "subtitle": drawing["subtitle"]}

@@ -4,7 +4,7 @@ TAGS-DC (Fan et al., 2022), Figures 1a and 1b. Changed words are in colour.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import plotly.graph_objects as go
@@ -13,7 +13,6 @@ from numpy import ndarray
 from PIL import Image
 from plotly.subplots import make_subplots
 
-from itmlab.errors import ItmlabError
 from itmlab.synthesis import Negative
 from itmlab.text.alignment import token_characters
 from itmlab.text.graph import tokenise
@@ -27,27 +26,25 @@ from .theme import INK, MUTED, PURPLE, TRUTH_LABELS, VERMILION, label, styled, t
 
 @dataclass(frozen=True)
 class Example:
-    """A picture, its caption with its score, and named negatives with their `scores` on the same scale."""
+    """A picture beside rows of (name, sentence, score): its caption, then named negatives."""
 
     picture: Image.Image
-    caption: str
-    score: float | None
-    negatives: dict[str, Negative]
-    scores: dict[str, float] = field(default_factory=dict)
+    rows: list[tuple[str, Negative, float | None]]
 
     @classmethod
     def of(cls, sources: Mapping[str, SyntheticNegatives], at: int) -> "Example":
         """Return the hardest negative of the `at`-th caption by each source; all were made of the same captions."""
         first = next(iter(sources.values()))
-        data, caption = first.data, first.captions[at]
-        score, negatives, scores = None, {}, {}
+        data, caption, score = first.data, first.captions[at], None
+        rows = []
         for name, source in sources.items():
             hardest = source.only(at).first(1)
             if len(hardest):
                 positive, negative = hardest.scores
-                score, scores[name] = positive[0].item(), negative[0].item()
-                negatives[name] = hardest.negatives[0][0]
-        return cls(data.images[int(data.image_of_caption[caption])], data.captions[caption], score, negatives, scores)
+                score = positive[0].item()
+                rows.append((name, hardest.negatives[0][0], negative[0].item()))
+        rows.insert(0, ("caption", Negative(data.captions[caption], truth=True), score))
+        return cls(data.images[int(data.image_of_caption[caption])], rows)
 
 
 def draw_negative_list(
@@ -57,8 +54,8 @@ def draw_negative_list(
     *,
     title: str = "",
     subtitle: str = "",
-    score: float | None = None,
-    scores: Sequence[float] | None = None,
+    score: float,
+    scores: Sequence[float],
     own_captions: Sequence[str] = (),
 ) -> go.Figure:
     """Draw a picture and its captions beside negatives of the first caption, with changed words in colour.
@@ -74,46 +71,35 @@ def draw_negative_list(
         own_captions: the picture's other captions.
     """
     rows = [("caption", Negative(caption, truth=True), score)]
-    rows += [(str(at), negative, scores[at - 1] if scores else None) for at, negative in enumerate(negatives, 1)]
-    return _draw_rows([(picture, rows)], title, subtitle, beside=own_captions)
+    rows += [(str(at), *pair) for at, pair in enumerate(zip(negatives, scores, strict=True), 1)]
+    return _draw_rows([Example(picture, rows)], title, subtitle, beside=own_captions)
 
 
 def draw_synthetic_examples(examples: Sequence[Example]) -> go.Figure:
     """Draw pictures, each with its caption and below it named negatives (Figure 1b)."""
-    pictures = []
-    for example in examples:
-        rows = [("caption", Negative(example.caption, truth=True), example.score)]
-        rows += [(name, negative, example.scores.get(name)) for name, negative in example.negatives.items()]
-        pictures.append((example.picture, rows))
-    return _draw_rows(pictures, "Retrieved, swapped and generated")
+    return _draw_rows(examples, "Retrieved, swapped and generated")
 
 
-def _draw_rows(
-    pictures: Sequence[tuple[Image.Image, Sequence[tuple[str, Negative, float | None]]]],
-    title: str,
-    subtitle: str = "",
-    beside: Sequence[str] = (),
-) -> go.Figure:
-    """Draw pictures beside rows of (name, negative, score), the caption first."""
+def _draw_rows(examples: Sequence[Example], title: str, subtitle: str = "", beside: Sequence[str] = ()) -> go.Figure:
     head, sentence, likely, world = "", "sentence", "perplexity", "the world says"
     columns: dict[str, list[Cell]] = {head: [], sentence: [], "score": [], likely: [], world: []}
     inks: dict[str, list[str]] = {head: [], "score": [], world: []}
     starts = {}
-    for picture, rows in pictures:
-        starts[len(columns[head])] = picture
-        for name, negative, score in rows:
+    for example in examples:
+        starts[len(columns[head])] = example.picture
+        _, _, least = example.rows[0]  # a negative is above or below its caption
+        for name, negative, score in example.rows:
             shade, words = TRUTH_LABELS[-1 if negative.truth is None else int(negative.truth)]
+            too_high = name != "caption" and score is not None and score >= least
+            parts = [(part, VERMILION if changed else "") for part, changed in changed_parts(negative)]
             columns[head].append(name)
-            columns[sentence].append(
-                [(part, VERMILION if changed else "") for part, changed in changed_parts(negative)]
-            )
+            columns[sentence].append(parts)
             columns["score"].append("" if score is None else f"{score:.3f}")
             columns[likely].append("" if negative.fluency is None else f"{negative.fluency:,.1f}")
             columns[world].append(words)
-            known = name != "caption" and score is not None and rows[0][2] is not None
-            inks["score"].append(VERMILION if known and score >= rows[0][2] else INK)
-            inks[world].append(shade)
             inks[head].append(MUTED)
+            inks["score"].append(VERMILION if too_high else INK)
+            inks[world].append(shade)
     if not any(columns[likely]):
         del columns[likely]
     widths = [1.5, 5.0] + [1.4] * (len(columns) - 3) + [1.5]
@@ -145,7 +131,6 @@ def changed_parts(negative: Negative) -> list[tuple[str, bool]]:
 
 GAP = 0.05  # the paper's solid line: the negative that much below
 DOTS = {  # by the world's verdict, in the order of drawing: colour and name
-    None: (PURPLE, "negatives"),
     -1: (TRUTH_LABELS[-1][0], "undecided"),
     0: (PURPLE, "false of the picture: a true negative"),
     1: (TRUTH_LABELS[1][0], "true: a false negative"),
@@ -158,25 +143,22 @@ class Pairs:
 
     positive: Float[ndarray, "pair"]
     negative: Float[ndarray, "pair"]
-    truth_labels: Integer[ndarray, "pair"] | None = None
+    truth_labels: Integer[ndarray, "pair"]
 
     @classmethod
     def of(cls, negatives: SyntheticNegatives) -> "Pairs":
         """Return the hardest negative of each caption that has one."""
         hardest = negatives.first(1)
-        positive, negative = (values.numpy() for values in hardest.scores)
-        return cls(positive, negative, None if negatives.data.world is None else hardest.truth_labels.numpy())
+        return cls(*(values.numpy() for values in (*hardest.scores, hardest.truth_labels)))
 
 
 def draw_score_scatter(sources: Mapping[str, Pairs]) -> go.Figure:
     """Draw a panel per source and a dot per pair: the caption's score across, its negative's upwards.
 
     On the dotted line both are equal; on the solid one the negative is `GAP` below. Above each panel stands the share
-    of dots on either side. Dots have the colour of the world's verdict where it is known.
+    of dots on either side. Dots have the colour of the world's verdict.
     """
     values = np.concatenate([side for pairs in sources.values() for side in (pairs.positive, pairs.negative)])
-    if not len(values):
-        raise ItmlabError("there is no pair to draw", remedy="make negatives of more captions")
     ends = [float(values.min()) - 0.02, float(values.max()) + 0.02]
     names = []
     for name, pairs in sources.items():
@@ -189,25 +171,16 @@ def draw_score_scatter(sources: Mapping[str, Pairs]) -> go.Figure:
         place = {"row": 1, "col": column}
         for below, dash in ((0.0, "dot"), (GAP, "solid")):
             line = {"width": 1.5, "color": INK, "dash": dash}
-            figure.add_shape(
-                type="line", x0=ends[0] + below, y0=ends[0], x1=ends[1], y1=ends[1] - below, line=line, **place
-            )
+            corners = {"x0": ends[0] + below, "y0": ends[0], "x1": ends[1], "y1": ends[1] - below}
+            figure.add_shape(type="line", **corners, line=line, **place)
         for verdict, (shade, words) in DOTS.items():
-            chosen = np.full(len(pairs.positive), verdict is None)
-            if pairs.truth_labels is not None:
-                chosen = pairs.truth_labels == verdict
+            chosen = pairs.truth_labels == verdict
+            points = {"x": pairs.positive[chosen], "y": pairs.negative[chosen], "mode": "markers"}
+            points["marker"] = {"color": translucent(shade, 0.55), "size": 5.5}
+            entry = {"name": words, "legendgroup": words, "showlegend": words not in listed}
+            hover = "caption %{x:.3f}, negative %{y:.3f}<extra></extra>"
             if chosen.any():
-                figure.add_scatter(
-                    x=pairs.positive[chosen],
-                    y=pairs.negative[chosen],
-                    mode="markers",
-                    marker={"color": translucent(shade, 0.55), "size": 5.5},
-                    name=words,
-                    legendgroup=words,
-                    showlegend=verdict is not None and words not in listed,
-                    hovertemplate="caption %{x:.3f}, negative %{y:.3f}<extra></extra>",
-                    **place,
-                )
+                figure.add_scatter(**points, **entry, hovertemplate=hover, **place)
                 listed.add(words)
     figure.update_xaxes(title="s of the caption", range=ends)
     figure.update_yaxes(range=ends)

@@ -1,4 +1,4 @@
-"""Figures on disk: data with provenance, a picture, an interactive page, and an index of all figures.
+"""Figures on disk: data with provenance and a picture; for a folder of them, interactive pages and an index.
 
 Saving the same figure again gives the same bytes. Words in a figure cannot run scripts in its page: they are escaped,
 and a Content-Security-Policy allows only the page's own scripts. Without Chrome only the picture is missing.
@@ -15,24 +15,24 @@ import platform
 import re
 import threading
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import numpy as np
 import plotly.graph_objects as go
 import plotly.io
 from PIL import Image
 from plotly.io.base_renderers import MimetypeRenderer
+from plotly.utils import PlotlyJSONEncoder
 
 from itmlab.errors import ItmlabError
 from itmlab.storage import profile, read_json, refuse_foreign, refuse_foreign_files, write_bytes
 
 from ..places import figure_directory
-from .theme import FONT, PAPER, WIDTH, night_style, titled
+from .theme import FONT, WIDTH, night_style, titled
 
 PACKAGES = ("itmlab", "numpy", "pillow", "plotly", "torch", "transformers")  # whose versions a figure names
 DIGITS = 6  # significant digits of numbers in a figure's JSON
@@ -53,7 +53,7 @@ def save(
     *,
     directory: str | Path | None = None,
 ) -> go.Figure:
-    """Write NAME.json (data and provenance), NAME.png and NAME.html, and update the index.
+    """Write NAME.json (data and provenance) and NAME.png.
 
     A figure of the project that has no title gets title and subtitle from `figures.toml`. Without Chrome there is no
     PNG, and one line says so.
@@ -74,22 +74,19 @@ def save(
         raise ItmlabError(f"{name!r} is not a name for a figure", remedy="use letters, digits, _ and - only")
     if directory is None:
         directory = figure_directory() / "quick" if profile() == "quick" else figure_directory()
-    data, page, picture = (Path(directory) / f"{name}.{ending}" for ending in ("json", "html", "png"))
-    refuse_foreign_files(data.parent, [data.name, page.name, picture.name], '"provenance": {')
+    data, picture = (Path(directory) / f"{name}.{ending}" for ending in ("json", "png"))
+    refuse_foreign_files(directory, [data.name, picture.name], '"provenance": {')
     settings = figure_settings().get(name)
     if settings and not figure.layout.title.text:
         titled(figure, settings.get("title", ""), settings.get("subtitle", ""))
     versions = {"python": platform.python_version(), **{package: version(package) for package in PACKAGES}}
-    origin = {**(provenance or {}), "profile": profile(), "versions": versions}
-    write_bytes(data, figure_json(figure, origin))
-    write_page(figure, origin, page)
+    write_bytes(data, figure_json(figure, {**(provenance or {}), "profile": profile(), "versions": versions}))
     drawn = draw(figure)
     if isinstance(drawn, bytes):
         write_bytes(picture, _smaller(drawn))
     else:
         picture.unlink(missing_ok=True)  # it would show older data
-        say_once(f"No PNG, only HTML and JSON: {drawn}")
-    write_index(Path(directory))
+        say_once(f"No PNG, only JSON: {drawn}")
     return figure
 
 
@@ -110,28 +107,14 @@ def _smaller(picture: bytes) -> bytes:
 def figure_json(figure: go.Figure, provenance: Mapping[str, Any]) -> bytes:
     """Return the figure and its provenance as JSON, with arrays as lists and numbers of six significant digits.
 
-    >>> saved = json.loads(figure_json(go.Figure(go.Scatter(y=np.array([1 / 3, np.nan]))), {"seed": 0}))
+    >>> saved = json.loads(figure_json(go.Figure(go.Scatter(y=[1 / 3, None])), {"seed": 0}))
     >>> saved["figure"]["data"][0]["y"], saved["provenance"]
     ([0.333333, None], {'seed': 0})
     """
-    content = {"provenance": plain(provenance), "figure": plain(figure.to_dict())}
-    return (json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
-
-
-def plain(value: Any) -> Any:
-    """Return `value` as JSON has it: dictionaries, lists, strings, rounded numbers, and None for NaN."""
-    if isinstance(value, Mapping):
-        if value.keys() >= {"dtype", "bdata"}:  # plotly's packed arrays
-            array = np.frombuffer(base64.b64decode(value["bdata"]), dtype=value["dtype"])
-            return plain(array.reshape([int(size) for size in str(value.get("shape", array.size)).split(",")]))
-        return {str(key): plain(entry) for key, entry in value.items()}
-    if isinstance(value, np.ndarray | np.generic):
-        return plain(value.tolist())
-    if isinstance(value, list | tuple):
-        return [plain(entry) for entry in value]
-    if isinstance(value, float):
-        return float(f"{value:.{DIGITS}g}") if np.isfinite(value) else None
-    return value if value is None or isinstance(value, str | int) else str(value)
+    content = {"provenance": provenance, "figure": figure.to_plotly_json()}
+    exact = json.dumps(content, cls=PlotlyJSONEncoder)
+    rounded = json.loads(exact, parse_float=lambda digits: float(f"{float(digits):.{DIGITS}g}"))
+    return (json.dumps(rounded, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
 # Interactive pages around one shared plotly.min.js, and the index.
@@ -149,26 +132,35 @@ pre {{ white-space: pre-wrap; }}
 
 
 def write_pages(directory: str | Path) -> Path:
-    """Write NAME.html for every NAME.json in `directory`, and the index; return the index's path."""
+    """Write NAME.html for every NAME.json in `directory`, and the index of all figures; return the index's path."""
+    from plotly.offline import get_plotlyjs
+
     directory = Path(directory)
+    settings, index = figure_settings(), directory / "index.html"
+    refuse_foreign(index, INDEX)
+    write_bytes(directory / SCRIPT, get_plotlyjs().encode())
+    cards = {figure["question"]: "" for figure in settings.values()} | {"Others": ""}
     for path in sorted(directory.glob("*.json")):
         content = read_json(path)
         try:
-            figure, provenance = go.Figure(content["figure"]), content["provenance"]
+            write_page(go.Figure(content["figure"]), content["provenance"], path.with_suffix(".html"))
         except (KeyError, TypeError, ValueError):
             remedy = "move it out of the figures' folder"
             raise ItmlabError("not a saved figure", where=str(path), remedy=remedy) from None
-        write_page(figure, provenance, path.with_suffix(".html"))
-    return write_index(directory)
+        address = f"./{quote(path.stem)}"  # without "./" a name like javascript:… would be an address
+        drawn = path.with_suffix(".png").exists()
+        picture = f'<img src="{address}.png" alt="" loading="lazy">' if drawn else "no PNG: Chrome was not found"
+        question = settings.get(path.stem, {}).get("question", "Others")
+        cards[question] += f'<a class="card" href="{address}.html">{picture}{html.escape(path.stem)}</a>'
+    groups = (
+        f"<h2>{html.escape(question)}</h2><div class='grid'>{group}</div>" for question, group in cards.items() if group
+    )
+    write_bytes(index, _page(INDEX, "<h1>itmlab</h1>" + "".join(groups)))
+    return index
 
 
 def write_page(figure: go.Figure, provenance: Mapping[str, Any], path: Path) -> None:
-    """Write one figure as an interactive page beside the shared plotly.min.js."""
-    from plotly.offline import get_plotlyjs
-
-    script, library = path.parent / SCRIPT, get_plotlyjs().encode()
-    if not script.exists() or script.stat().st_size != len(library):
-        write_bytes(script, library)
+    """Write one figure as an interactive page, beside which `write_pages` has put plotly.min.js."""
     page = {"include_plotlyjs": False, "full_html": False, "div_id": "figure", "default_width": "100%"}
     drawing = figure.to_html(**page, config={"displaylogo": False, "responsive": True})
     origin = html.escape(json.dumps(provenance, indent=2, ensure_ascii=False))
@@ -178,25 +170,6 @@ def write_page(figure: go.Figure, provenance: Mapping[str, Any], path: Path) -> 
     write_bytes(path, _page(path.stem, body, drawing))
 
 
-def write_index(directory: Path) -> Path:
-    """Write the page that lists every figure of `directory` with a thumbnail, grouped by question."""
-    settings, paths, index = figure_settings(), sorted(directory.glob("*.json")), directory / "index.html"
-    refuse_foreign(index, INDEX)
-    cards = {figure["question"]: "" for figure in settings.values()} | {"Others": ""}
-    for path in paths:
-        address = f"./{quote(path.stem)}"  # without "./" a name like javascript:… would be an address
-        drawn = path.with_suffix(".png").exists()
-        picture = f'<img src="{address}.png" alt="" loading="lazy">' if drawn else "no PNG: Chrome was not found"
-        question = settings.get(path.stem, {}).get("question", "Others")
-        cards[question] += f'<a class="card" href="{address}.html">{picture}{html.escape(path.stem)}</a>'
-    body = "<h1>itmlab</h1>"
-    for question, group in cards.items():
-        if group:
-            body += f"<h2>{html.escape(question)}</h2><div class='grid'>{group}</div>"
-    write_bytes(index, _page(INDEX, body))
-    return index
-
-
 def _page(title: str, body: str, drawing: str = "") -> bytes:
     """Return a page in which only the inline scripts of `drawing` and the shared plotly run, and nothing else loads.
 
@@ -204,16 +177,12 @@ def _page(title: str, body: str, drawing: str = "") -> bytes:
     disk has no origin. The nonce is a hash of all words on the page, so that none of them can contain it.
     """
     nonce = _hash(title + body)
-    inline = [f"'sha256-{_hash(script)}'" for script in re.findall(r"<script[^>]*>(.*?)</script>", drawing, re.DOTALL)]
-    policy = {
-        "default-src": "'none'",
-        "script-src": " ".join([*inline, f"'nonce-{nonce}'"]) if drawing else "'none'",
-        "style-src": "'unsafe-inline'",  # plotly's
-        "img-src": "'self' data: blob:",
-        "base-uri": "'none'",
-        "form-action": "'none'",
-    }
-    rules = "; ".join(map(" ".join, policy.items()))
+    scripts = "'none'"
+    if drawing:
+        inline = re.findall(r"<script[^>]*>(.*?)</script>", drawing, re.DOTALL)
+        scripts = " ".join([*(f"'sha256-{_hash(script)}'" for script in inline), f"'nonce-{nonce}'"])
+    kept = "base-uri 'none'; form-action 'none'"
+    rules = f"default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; img-src 'self' data: blob:; {kept}"
     library = f'<script nonce="{nonce}" src="{SCRIPT}"></script>' if drawing else ""
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{rules}">
@@ -244,30 +213,19 @@ def draw(figure: go.Figure) -> bytes | str:
         return _no_picture(error)
 
 
-def carried(figures: Sequence[go.Figure]) -> dict[str, str]:
-    """Return a JPEG of all figures below each other, for pages that draw no plotly, such as GitHub's.
-
-    It is keyed by its media type and in base64; without Chrome nothing is returned. It is not a PNG because
-    JupyterLab's plotly extension would show a PNG in place of the figure.
-    """
-    drawn = [Image.open(io.BytesIO(picture)) for picture in map(draw, figures) if isinstance(picture, bytes)]
-    if not drawn:
-        return {}
-    size = max(picture.width for picture in drawn), sum(picture.height for picture in drawn)
-    column, buffer, top = Image.new("RGB", size, PAPER), io.BytesIO(), 0
-    for picture in drawn:
-        column.paste(picture, (0, top))
-        top += picture.height
-    column.save(buffer, "JPEG", progressive=True, optimize=True)
-    return {"image/jpeg": base64.b64encode(buffer.getvalue()).decode()}
-
-
 class Picture(MimetypeRenderer):
-    """Adds a picture to each figure that a notebook shows."""
+    """Adds a JPEG to each figure that a notebook shows, for pages that draw no plotly, such as GitHub's.
+
+    It is not a PNG because JupyterLab's plotly extension would show a PNG in place of the figure.
+    """
 
     def to_mimebundle(self, fig_dict: dict[str, Any]) -> dict[str, str]:
-        """Return the picture of one figure."""
-        return carried([go.Figure(fig_dict, _validate=False)])
+        """Return the picture of one figure by its media type and in base64; nothing without Chrome."""
+        drawn, buffer = draw(go.Figure(fig_dict, _validate=False)), io.BytesIO()
+        if isinstance(drawn, str):
+            return {}
+        Image.open(io.BytesIO(drawn)).convert("RGB").save(buffer, "JPEG", progressive=True, optimize=True)
+        return {"image/jpeg": base64.b64encode(buffer.getvalue()).decode()}
 
 
 if plotly.io.renderers.default == "plotly_mimetype":  # in a Jupyter kernel where no other renderer was chosen

@@ -2,9 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 from numpy import ndarray
@@ -51,7 +51,8 @@ def draw_scene_graph(graph: "SceneGraph", *, title: str = "What the caption says
     """Draw objects as boxes with their attributes, and relations as arrows with words from subject to object."""
     canvas, columns = Canvas(), _columns(graph)
     texts = [_node_text(entity) for entity in graph.objects]
-    heights = [sum(_node_height(texts[number]) + ROW for number in column) for column in columns]
+    tall = [14 + 20 * len(lines) for lines in texts]
+    heights = [sum(tall[number] + ROW for number in column) for column in columns]
     tallest, across = max(heights, default=0), min((theme.WIDTH - 260) / max(len(columns) - 1, 1), FARTHEST)
     boxes: dict[int, Box] = {}
     for index, column in enumerate(columns):
@@ -60,7 +61,7 @@ def draw_scene_graph(graph: "SceneGraph", *, title: str = "What the caption says
         top = room + ROW / 2
         for number in column:
             width = 20 + max(text_width(line, 15) for line in texts[number])
-            boxes[number] = Box(x - width / 2, top, x + width / 2, top + _node_height(texts[number]))
+            boxes[number] = Box(x - width / 2, top, x + width / 2, top + tall[number])
             _draw_node(canvas, boxes[number], texts[number])
             top = boxes[number].bottom + ROW + room
     words: dict[tuple[int, int], dict[str, None]] = defaultdict(dict)  # an arrow for each ordered pair
@@ -71,28 +72,29 @@ def draw_scene_graph(graph: "SceneGraph", *, title: str = "What the caption says
         if subject == target:
             canvas.words(text, boxes[subject].right + 8, boxes[subject].top)
         else:
-            _draw_arrow(canvas, boxes[subject], boxes[target], text)
+            start = boxes[subject].edge_towards(*boxes[target].middle(), room=2)
+            end = boxes[target].edge_towards(*boxes[subject].middle(), room=4)
+            canvas.arrow(start, end, theme.MUTED)
+            # The words are nearer to the subject: an opposite arrow has room for its own.
+            x, y = 0.6 * start[0] + 0.4 * end[0], 0.6 * start[1] + 0.4 * end[1]
+            canvas.words(text, x, y, across="center", down="middle", bgcolor=theme.PAPER, borderpad=3)
     return canvas.figure(title, subtitle, height=max(tallest, 90) + 10)
 
 
 def _columns(graph: "SceneGraph") -> list[list[int]]:
     """Return the objects by column: subjects left of their objects, objects without relations in the last columns."""
-    followers: dict[int, list[int]] = {}
-    for link in graph.relations:
-        followers.setdefault(link.subject, []).append(link.object)
-        followers.setdefault(link.object, [])
-    targets = {target for number, reached in followers.items() for target in reached if target != number}
-    columns: dict[int, list[int]] = defaultdict(list)
+    links = [(link.subject, link.object) for link in graph.relations]
+    related = dict.fromkeys(chain(*links))
+    targets = {target for subject, target in links if target != subject}
+    wave = [number for number in related if number not in targets] or list(related)[:1]
+    columns: list[list[int]] = []
     placed: set[int] = set()
-    for start in sorted(followers, key=lambda number: (number in targets, number)):
-        wave, depth = [start], 0
-        while wave := [number for number in dict.fromkeys(wave) if number not in placed]:
-            columns[depth] += wave
-            placed.update(wave)
-            wave = [target for number in wave for target in followers[number]]
-            depth += 1
+    while wave:
+        columns.append(wave)
+        placed.update(wave)
+        wave = list(dict.fromkeys(target for subject, target in links if subject in wave and target not in placed))
     loose = [number for number in range(len(graph.objects)) if number not in placed]
-    return [*columns.values()] + [loose[start : start + LOOSE] for start in range(0, len(loose), LOOSE)]
+    return columns + [loose[start : start + LOOSE] for start in range(0, len(loose), LOOSE)]
 
 
 def _node_text(entity: "SceneObject") -> list[str]:
@@ -103,25 +105,13 @@ def _node_text(entity: "SceneObject") -> list[str]:
     return [line if len(line) <= 24 else f"{line[:23]}…" for line in lines]
 
 
-def _node_height(lines: Sequence[str]) -> float:
-    return 14 + 20 * len(lines)
-
-
 def _draw_node(canvas: Canvas, box: Box, lines: Sequence[str]) -> None:
     width, height = box.right - box.left, box.bottom - box.top
     canvas.rectangle(box.left, box.top, width, height, fillcolor=KIND_COLOURS["object"], layer="below")
+    middle, _ = box.middle()
     for number, line in enumerate(lines):
-        text = label(line) if number else f"<b>{label(line)}</b>"
-        place = box.middle()[0], box.top + 7 + 20 * number
-        canvas.words(text, *place, size=13 if number else 15, colour=theme.ON_COLOUR, across="center")
-
-
-def _draw_arrow(canvas: Canvas, subject: Box, target: Box, words: str) -> None:
-    """Draw an arrow from edge to edge, its words nearer to the subject: an opposite arrow has room for its own."""
-    start, end = subject.edge_towards(*target.middle(), room=2), target.edge_towards(*subject.middle(), room=4)
-    canvas.arrow(start, end, theme.MUTED)
-    x, y = 0.6 * start[0] + 0.4 * end[0], 0.6 * start[1] + 0.4 * end[1]
-    canvas.words(words, x, y, across="center", down="middle", bgcolor=theme.PAPER, borderpad=3)
+        text, size = (label(line), 13) if number else (f"<b>{label(line)}</b>", 15)
+        canvas.words(text, middle, box.top + 7 + 20 * number, size=size, colour=theme.ON_COLOUR, across="center")
 
 
 # Sentences with their phrases in colour, or with what a masking hides blotted out.
@@ -151,28 +141,23 @@ def draw_caption_spans(
     from itmlab.text.masking import phrases
 
     rows: list[Cell] = []
-    kinds: dict[str, None] = {}
+    kinds: set[str] = set()
     for graph, gone in zip(graphs, hidden or [None] * len(graphs), strict=True):
         shades = [""] * len(graph.tokens)
         for phrase in phrases(graph) if gone is None else gone:
-            kinds[phrase.kind] = None
+            kinds.add(phrase.kind)
             for at in range(phrase.span.start, min(phrase.span.end, len(shades))):
                 shades[at] = KIND_COLOURS[phrase.kind]
-        rows.append(_sentence(graph.tokens, shades, blotted=gone is not None))
-    rows.append([(f"{kind}   ", KIND_COLOURS[kind]) for kind in KIND_COLOURS if kind in kinds])
-    columns: dict[str, Sequence[Cell]] = {"sentence": rows}
-    if names:
-        columns = {"": [*names, "colours"], **columns}
+        sentence = []
+        for token, shade in zip(graph.tokens, shades, strict=True):
+            space = "" if not sentence or token.startswith(CLOSE_BEFORE) else " "
+            blotted = shade and gone is not None
+            sentence.append((space + (BLOT * len(token) if blotted else token), shade))
+        rows.append(sentence)
+    rows.append([(f"{kind}   ", shade) for kind, shade in KIND_COLOURS.items() if kind in kinds])
+    columns: dict[str, Sequence[Cell]] = {"": [*names, "colours"]} if names else {}
+    columns["sentence"] = rows
     return draw_table(columns, title=title, subtitle=subtitle, widths=[1.4, 4.0] if names else [1.0])
-
-
-def _sentence(tokens: Sequence[str], shades: Sequence[str], *, blotted: bool) -> list[tuple[str, str]]:
-    """Return tokens with their colours, coloured ones blotted out on request."""
-    parts = []
-    for token, shade in zip(tokens, shades, strict=True):
-        spaced = parts and not token.startswith(CLOSE_BEFORE)
-        parts.append((" " * bool(spaced) + (BLOT * len(token) if blotted and shade else token), shade))
-    return parts
 
 
 # One drawn scene beside what the world knows of it: each object's box, visible pixels and name.
@@ -203,7 +188,7 @@ def draw_scene(
     scale = cell / max(picture.size)
     canvas.picture(data_uri(large, largest=512, photographic=True), side, 0, cell, cell)
     for index, mask in enumerate(masks):
-        if float(np.asarray(mask, dtype=float).mean()) < LARGE:
+        if mask.mean() < LARGE:
             large = outlined(tinted(large, mask, colour(index), 0.3), mask, colour(index), rim=False)
     left, top = side + cell + gap, 0.0
     canvas.picture(data_uri(large, largest=512, photographic=True), left, top, cell, cell)

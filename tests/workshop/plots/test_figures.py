@@ -164,15 +164,15 @@ DRAWINGS = {
     "explained words": explained_words,
     "algorithm 1": algorithm,
     "score scatter": partial(
-        plots.draw_score_scatter, {HOSTILE: PAIRS, "set": plots.Pairs(PAIRS.positive, PAIRS.negative)}
+        plots.draw_score_scatter, {HOSTILE: PAIRS, "set": plots.Pairs(PAIRS.positive, PAIRS.negative, -np.ones(2))}
     ),
     "negative list": partial(
         plots.draw_negative_list, PICTURES[0], HOSTILE, [NEGATIVE], score=0.5, scores=[0.7], own_captions=[HOSTILE]
     ),
-    "no negatives": partial(plots.draw_negative_list, PICTURES[0], HOSTILE, [], **TITLES),
+    "no negatives": partial(plots.draw_negative_list, PICTURES[0], HOSTILE, [], score=0.5, scores=[], **TITLES),
     "examples": partial(
         plots.draw_synthetic_examples,
-        [plots.Example(PICTURES[0], HOSTILE, 0.5, {"hard": NEGATIVE}, {"hard": 0.25})] * 2,
+        [plots.Example(PICTURES[0], [("caption", Negative(HOSTILE), 0.5), ("hard", NEGATIVE, 0.25)])] * 2,
     ),
     "both pictures": lambda: analysis.draw_both_pictures(
         {HOSTILE: {HOSTILE: analysis.BothPictures(*[Share(80.0, 70.0, 88.0, 8, 10)] * 2)}}, title=HOSTILE
@@ -249,7 +249,8 @@ def test_examples_and_pairs_hold_the_hardest_of_each_source():
     source = analysis.SyntheticNegatives(data, "whole_set", (0, 2), rows, positive, PlainModel())
     nothing = analysis.SyntheticNegatives(data, "tags", (0, 2), [[], []], positive, PlainModel())
     example = plots.Example.of({"set": source, "generated": nothing}, 1)
-    assert example.caption == data.captions[2] and example.negatives == {"set": rows[1][0]}
-    assert example.score == pytest.approx(0.2) and example.scores == pytest.approx({"set": 0.2})
+    names, sentences, scores = zip(*example.rows, strict=True)
+    assert names == ("caption", "set") and scores == pytest.approx((0.2, 0.2))
+    assert sentences[0].sentence == data.captions[2] and sentences[1] == rows[1][0]
     pairs = plots.Pairs.of(source)
     assert np.allclose(pairs.negative, [0.7, 0.2]) and pairs.truth_labels.tolist() == [0, 1]

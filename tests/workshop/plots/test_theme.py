@@ -16,7 +16,6 @@ from workshop.plots.theme import (
     night_style,
     series_colours,
     styled,
-    title_and_subtitle,
     titled,
 )
 
@@ -43,12 +42,6 @@ def test_what_is_shown_is_what_was_said(text: str, width: int):
     assert "<" not in shown.replace("<br>", "")
     plain = "".join(character if character.isprintable() else " " for character in text)
     assert html.unescape(shown.replace("<br>", "")).replace(" ", "") == "".join(plain.split())
-
-
-@pytest.mark.parametrize("title", ["", "What is hidden", "<b>x</b> & </span><br>", "word " * 30 + "end"])
-@pytest.mark.parametrize("subtitle", ["", "a < b, $1 & “</span>”", "word " * 60 + "end"])
-def test_title_and_subtitle_can_be_read_back(title: str, subtitle: str):
-    assert title_and_subtitle(styled(go.Figure(), title, subtitle, height=300)) == (title, subtitle)
 
 
 def test_a_title_makes_the_figure_higher_and_leaves_the_plot_its_size():
