@@ -106,7 +106,7 @@ def draw_forest(
 
 def _draw_dots(figure: go.Figure, dots: Sequence[tuple[int, Dot]], place: Mapping[str, int]) -> None:
     """Draw dots of one look as one trace."""
-    values = [dot.value for _, dot in dots]
+    heights, values = zip(*((height, dot.value) for height, dot in dots), strict=True)
     first, error = dots[0][1], None
     if first.upper is not None:
         above = [dot.upper - dot.value for _, dot in dots]
@@ -119,26 +119,18 @@ def _draw_dots(figure: go.Figure, dots: Sequence[tuple[int, Dot]], place: Mappin
         marker |= {"symbol": "diamond", "color": PAPER}
     if first.printed or first.symbol == "line-ns":
         marker["line"] = {"color": INK, "width": 2}
-    heights, hover = [height for height, _ in dots], "%{x:.4g}<extra></extra>"
     points = {"x": values, "y": heights, "mode": "markers", "marker": marker, "error_x": error}
-    figure.add_scatter(**points, hovertemplate=hover, **place)
+    figure.add_scatter(**points, hovertemplate="%{x:.4g}<extra></extra>", **place)
 
 
 def _draw_texts(figure: go.Figure, dots: Sequence[tuple[int, Dot]], place: Mapping[str, int]) -> None:
     # A trace, not annotations: on a logarithmic axis an annotation would need the logarithm.
     ends = [next(value for value in (dot.at, dot.upper, dot.value) if value is not None) for _, dot in dots]
-    figure.add_scatter(
-        x=ends,
-        y=[height for height, _ in dots],
-        mode="markers+text",
-        marker={"size": 14, "opacity": 0},  # keeps the text away from the dot
-        text=[label(dot.text, width=36, lines=2) for _, dot in dots],
-        textposition="middle right",
-        textfont={"size": 13, "color": INK},
-        hoverinfo="skip",
-        cliponaxis=False,
-        **place,
-    )
+    points = {"x": ends, "y": [height for height, _ in dots], "mode": "markers+text", "textposition": "middle right"}
+    points["marker"] = {"size": 14, "opacity": 0}  # keeps the text away from the dot
+    points["text"] = [label(dot.text, width=36, lines=2) for _, dot in dots]
+    points["textfont"] = {"size": 13, "color": INK}
+    figure.add_scatter(**points, hoverinfo="skip", cliponaxis=False, **place)
 
 
 def _range(dots: Sequence[Dot], *, logarithmic: bool) -> list[float]:
@@ -149,13 +141,6 @@ def _range(dots: Sequence[Dot], *, logarithmic: bool) -> list[float]:
     room = (most - least) or 1.0
     texts = 0.4 if any(dot.text for dot in dots) else 0.05
     return [least - 0.05 * room, most + texts * room]
-
-
-def gain_dot(ends: Ends, at: float) -> Dot:
-    """Return a difference as a dot: blue above zero, red below, grey where the interval contains zero."""
-    value, lower, upper = ends
-    shade = BLUE if lower > 0 else VERMILION if upper < 0 else GREY
-    return Dot(value, lower, upper, shade, f"{round(value, 1) + 0.0:+.1f}".replace("-", "−"), at=at)
 
 
 def draw_gains(
@@ -173,23 +158,27 @@ def draw_gains(
         title: the figure's title.
         subtitle: what was measured.
     """
-    ends = {}
-    for column in panels:
-        cells = [row[column] for rows in gains.values() for row in rows.values() if column in row]
-        ends[column] = max([0.0, *(cell[2] for cell in cells)])  # all texts begin behind the last interval
+    cells = [row for rows in gains.values() for row in rows.values()]
+    ends = {column: max([0.0, *(row[column][2] for row in cells if column in row)]) for column in panels}
     rows: list[Row] = []
     for heading, named in gains.items():
         if heading:
             rows.append((heading, []))
         for name, row in named.items():
-            cells = []
-            for column in panels:
-                gain = [gain_dot(row[column], at=ends[column])] if column in row else []
-                cells.append([*gain, Dot(0.0, shade=CLEAR)])  # zero is always in sight
-            rows.append((name, cells))
+            zero = Dot(0.0, shade=CLEAR)  # always in sight
+            rows.append((name, [[*_gain(row, column, ends[column]), zero] for column in panels]))
     axes = [{"title": "points", "tickangle": 0, "tickfont_size": 11}] * len(panels)
     figure = draw_forest(rows, axes=axes, title=title, subtitle=subtitle, panels=list(panels.values()))
     return figure.update_xaxes(zeroline=True, zerolinecolor=INK, zerolinewidth=1)
+
+
+def _gain(row: Mapping[str, Ends], column: str, at: float) -> list[Dot]:
+    """Return a difference as a dot: blue above zero, red below, grey where the interval contains zero."""
+    if column not in row:
+        return []
+    value, lower, upper = row[column]
+    shade = BLUE if lower > 0 else VERMILION if upper < 0 else GREY
+    return [Dot(value, lower, upper, shade, f"{round(value, 1) + 0.0:+.1f}".replace("-", "−"), at=at)]
 
 
 def draw_comparison(comparison: "Comparison", *columns: str) -> go.Figure:
@@ -198,16 +187,13 @@ def draw_comparison(comparison: "Comparison", *columns: str) -> go.Figure:
     Beside a recipe stands the p value of the first column, corrected for everything that is drawn.
     """
     chosen = columns or tuple(comparison.shown)
-    rows = {
-        f"{name} (p {tests[chosen[0]].corrected:.3f})": {
-            column: tuple(test.difference) for column, test in tests.items()
-        }
-        for name, tests in comparison.tests(*chosen).items()
-    }
-    images, seeds = comparison.images, len(comparison.seeds)
-    subtitle = f"{seeds} seeds, {images} pictures; paired 95 % intervals over both; p of {chosen[0]} by Holm"
-    title = f"Differences to {comparison.baseline}"
-    return draw_gains({"": rows}, {name: name for name in chosen}, title=title, subtitle=subtitle)
+    rows = {}
+    for name, tests in comparison.tests(*chosen).items():
+        differences = {column: tuple(test.difference) for column, test in tests.items()}
+        rows[f"{name} (p {tests[chosen[0]].corrected:.3f})"] = differences
+    measured = f"{len(comparison.seeds)} seeds, {comparison.images} pictures; paired 95 % intervals over both"
+    titles = {"title": f"Differences to {comparison.baseline}", "subtitle": f"{measured}; p of {chosen[0]} by Holm"}
+    return draw_gains({"": rows}, dict(zip(chosen, chosen, strict=True)), **titles)
 
 
 # Curves: values over an axis, in panels side by side.
@@ -291,21 +277,14 @@ def _draw_line(figure: go.Figure, name: str, line: Line, listed: bool, place: Ma
         outline = np.concatenate([line.upper, line.lower[::-1]])
         band = {"fill": "toself", "fillcolor": translucent(line.shade, 0.15), "line": {"width": 0}, "mode": "lines"}
         figure.add_scatter(x=[*x, *x[::-1]], y=outline, **band, hoverinfo="skip", showlegend=False, **group)
-    texts = {"text": line.texts, "textfont": {"size": 12, "color": ON_COLOUR}} if line.texts else {}
-    figure.add_scatter(
-        x=x,
-        y=line.y,
-        **texts,
-        name=label(name),
-        showlegend=listed,
-        mode="lines+markers+text" if line.texts else "lines+markers" if line.markers else "lines",
-        line={"color": line.shade, "width": line.width, "dash": line.dash},
-        marker={"size": 34 if line.texts else 7},
-        fill="tozeroy" if line.fill else None,
-        fillcolor=translucent(line.shade, 0.08),
-        hovertemplate=f"{label(name)}: %{{y:.4g}} at %{{x:.4g}}<extra></extra>",
-        **group,
-    )
+    look = {"mode": "lines+markers" if line.markers else "lines", "marker": {"size": 7}}
+    if line.texts:
+        font = {"size": 12, "color": ON_COLOUR}
+        look = {"mode": "lines+markers+text", "marker": {"size": 34}, "text": line.texts, "textfont": font}
+    look |= {"fill": "tozeroy" if line.fill else None, "fillcolor": translucent(line.shade, 0.08)}
+    look["line"] = {"color": line.shade, "width": line.width, "dash": line.dash}
+    hover = f"{label(name)}: %{{y:.4g}} at %{{x:.4g}}<extra></extra>"
+    figure.add_scatter(x=x, y=line.y, name=label(name), showlegend=listed, hovertemplate=hover, **look, **group)
 
 
 CLOSEST = 0.07  # of a panel's height, between two names
@@ -315,12 +294,12 @@ def _name_ends(figure: go.Figure, lines: Mapping[str, Line], place: Mapping[str,
     """Write each curve's name to the right of its last value, moved apart where two would overlap."""
     values = np.concatenate([line.y for line in lines.values()])
     gap = CLOSEST * (float(values.max() - min(values.min(), 0.0)) or 1.0)
-    ordered = sorted(lines, key=lambda name: float(lines[name].y[-1]))
+    ends = {name: float(line.y[-1]) for name, line in lines.items()}
+    ordered = sorted(lines, key=ends.__getitem__)
     heights: list[float] = []
     for name in ordered:
-        end = float(lines[name].y[-1])
-        heights.append(max(end, heights[-1] + gap) if heights else end)
-    centred = np.mean([float(lines[name].y[-1]) for name in ordered]) - np.mean(heights)
+        heights.append(max(ends[name], heights[-1] + gap) if heights else ends[name])
+    centred = np.mean(list(ends.values())) - np.mean(heights)
     for name, height in zip(ordered, heights, strict=True):
         corner = {
             "x": 1,

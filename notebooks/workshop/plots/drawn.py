@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -57,8 +57,9 @@ def _chosen_rows(drawing: Mapping[str, Any], rows: Rows) -> list[dict[str, Any]]
         if template := drawing.get(f"{key}_name"):
             rows = [{**row, key: template.format(**row)} for row in rows]
     rows = [row for row in rows if row["measure"] in drawing["panels"]]
-    names = drawing.get("rows") or {row["row"]: row["row"] for row in rows}
-    return [{**row, "row": name} for label, name in names.items() for row in rows if row["row"] == label]
+    if names := drawing.get("rows"):
+        rows = [{**row, "row": name} for label, name in names.items() for row in rows if row["row"] == label]
+    return rows
 
 
 def _minus(rows: Rows, baseline: str) -> list[dict[str, Any]]:
@@ -85,26 +86,24 @@ def _draw_gains(drawing: Mapping[str, Any], rows: Rows, **titles: str) -> go.Fig
 
 
 def _draw_values(drawing: Mapping[str, Any], rows: Rows, **titles: str) -> go.Figure:
-    panels, printed = drawing["panels"], drawing.get("printed", {})
-    names, lines = drawing.get("rows", {}), list[Row]()
-    rows = [row for row in rows if not row["minus"]]
-    labels = list(dict.fromkeys((row["group"], row["row"]) for row in rows))
-    ends = {measure: _last_end(rows, printed, measure) for measure in panels}
-    plain = MUTED if any(method_colour(label) for _, label in labels) else BLUE
+    panels, printed, lines = drawing["panels"], drawing.get("printed", {}), list[Row]()
+    levels = {(row["group"], row["row"], row["measure"]): row for row in rows if not row["minus"]}
+    measured = {measure for _, _, measure in levels}
+    labels = list(dict.fromkeys((group, label) for group, label, _ in levels))
+    ends = {measure: _last_end(levels.values(), printed, measure) for measure in panels}
     zero = [Dot(0.0, shade=CLEAR)] if drawing.get("from_zero") else []
-    for place, (group, label) in enumerate(labels):
-        first = not place or labels[place - 1][0] != group
-        if group and first:
+    plain = MUTED if any(method_colour(label) for _, label in labels) else BLUE
+    for group, label in labels:
+        if group and (group, []) not in lines:
             lines.append((group, []))
-        # A paper's numbers stand at a row, at the first row of a group, or at a row of a group.
-        keys = [*[key for key in names if names[key] == label], label, f"{group}: {label}", *([group] if first else [])]
-        numbers = next((printed[key] for key in keys if key in printed), {})
-        cells = []
+        numbers = printed.get(f"{group}: {label}" if group else label, {})
+        cells: list[list[Dot]] = []
         for measure in panels:
-            measured = {(row["group"], row["row"]): row for row in rows if row["measure"] == measure}
-            alone = f"{numbers.get(measure, 0):.1f}" if not measured else ""
-            dots = [Dot(numbers[measure], printed=True, text=alone)] if measure in numbers else []
-            if row := measured.get((group, label)):
+            dots = []
+            if measure in numbers:
+                alone = "" if measure in measured else f"{numbers[measure]:.1f}"
+                dots.append(Dot(numbers[measure], printed=True, text=alone))
+            if row := levels.get((group, label, measure)):
                 text = f"{row['value']:.{2 if 0 < abs(row['value']) < 1 else 1}f}"
                 shade = method_colour(label) or plain
                 dots.append(Dot(row["value"], row["lower"], row["upper"], shade, text, at=ends[measure]))
@@ -114,7 +113,7 @@ def _draw_values(drawing: Mapping[str, Any], rows: Rows, **titles: str) -> go.Fi
     return draw_forest(lines, axes=axes, panels=list(panels.values()), **titles)
 
 
-def _last_end(rows: Rows, printed: Mapping[str, Any], measure: str) -> float:
+def _last_end(rows: Iterable[Mapping[str, Any]], printed: Mapping[str, Any], measure: str) -> float:
     """Return the largest number of a panel: the texts begin behind it."""
     drawn = [row["value"] if row["upper"] is None else row["upper"] for row in rows if row["measure"] == measure]
     return max([*drawn, *(numbers[measure] for numbers in printed.values() if measure in numbers)], default=0.0)
@@ -174,12 +173,7 @@ def draw_rows(name: str, rows: Rows) -> go.Figure:
     if name not in drawings():
         raise ItmlabError(f"no drawing of a result {name!r}", remedy=did_you_mean(name, drawings()))
     drawing = drawings()[name]
-    kinds = {
-        "gains": _draw_gains,
-        "values": _draw_values,
-        "curves": _draw_curves,
-        "ranks": _draw_ranks,
-    }
+    kinds = {"gains": _draw_gains, "values": _draw_values, "curves": _draw_curves, "ranks": _draw_ranks}
     draw = kinds[drawing.get("kind", "gains")]
     titles = {"title": drawing["title"], "subtitle": drawing["subtitle"]}
     return draw(drawing, _chosen_rows(drawing, [{**ROW, **row} for row in rows]), **titles)

@@ -138,11 +138,11 @@ def draw_negative_captions(
         "weight": [f"{value:.2f}" for value in weights],
         "drawn": [f"{count} ×" if count else "" for count in drawn],
     }
-    inks = {}
     if truth_labels is not None:
-        inks["world"], columns["world"] = zip(*(theme.TRUTH_LABELS[int(truth)] for truth in truth_labels), strict=True)
+        labels = (theme.TRUTH_LABELS[int(truth)] for truth in truth_labels)
+        columns["world"] = [(name, shade) for shade, name in labels]
     ground = [theme.PANEL if count else theme.PAPER for count in drawn]
-    look = {"inks": inks, "fills": dict.fromkeys(columns, ground), "picture": picture, "beside": own_captions}
+    look = {"fills": dict.fromkeys(columns, ground), "picture": picture, "beside": own_captions}
     return draw_table(columns, title=title, widths=[4.0] + [1.3] * (len(columns) - 1), **look)
 
 

@@ -47,64 +47,42 @@ class Example:
         return cls(data.images[int(data.image_of_caption[caption])], rows)
 
 
-def draw_negative_list(
-    picture: Image.Image,
-    caption: str,
-    negatives: Sequence[Negative],
+def draw_synthetic_examples(
+    examples: Sequence[Example],
     *,
-    title: str = "",
+    title: str = "Retrieved, swapped and generated",
     subtitle: str = "",
-    score: float,
-    scores: Sequence[float],
-    own_captions: Sequence[str] = (),
+    beside: Sequence[str] = (),
 ) -> go.Figure:
-    """Draw a picture and its captions beside negatives of the first caption, with changed words in colour.
+    """Draw pictures beside their captions and negatives, with changed words in colour (Figure 1b).
+
+    The score of a negative that is no lower than its caption's is vermilion.
 
     Args:
-        picture: the picture.
-        caption: the caption that the negatives were made of.
-        negatives: in the order of rows.
+        examples: from top to bottom.
         title: the figure's title.
         subtitle: what is shown.
-        score: the model's score of the caption.
-        scores: the model's scores of the negatives; one that is no lower than the caption's is vermilion.
-        own_captions: the picture's other captions.
+        beside: captions below the last picture.
     """
-    rows = [("caption", Negative(caption, truth=True), score)]
-    rows += [(str(at), *pair) for at, pair in enumerate(zip(negatives, scores, strict=True), 1)]
-    return _draw_rows([Example(picture, rows)], title, subtitle, beside=own_captions)
-
-
-def draw_synthetic_examples(examples: Sequence[Example]) -> go.Figure:
-    """Draw pictures, each with its caption and below it named negatives (Figure 1b)."""
-    return _draw_rows(examples, "Retrieved, swapped and generated")
-
-
-def _draw_rows(examples: Sequence[Example], title: str, subtitle: str = "", beside: Sequence[str] = ()) -> go.Figure:
     head, sentence, likely, world = "", "sentence", "perplexity", "the world says"
     columns: dict[str, list[Cell]] = {head: [], sentence: [], "score": [], likely: [], world: []}
-    inks: dict[str, list[str]] = {head: [], "score": [], world: []}
     starts = {}
     for example in examples:
         starts[len(columns[head])] = example.picture
-        _, _, least = example.rows[0]  # a negative is above or below its caption
+        _, _, least = example.rows[0]  # the caption's score
         for name, negative, score in example.rows:
             shade, words = TRUTH_LABELS[-1 if negative.truth is None else int(negative.truth)]
             too_high = name != "caption" and score is not None and score >= least
+            columns[head].append((name, MUTED))
             parts = [(part, VERMILION if changed else "") for part, changed in changed_parts(negative)]
-            columns[head].append(name)
             columns[sentence].append(parts)
-            columns["score"].append("" if score is None else f"{score:.3f}")
+            columns["score"].append(("" if score is None else f"{score:.3f}", VERMILION if too_high else INK))
             columns[likely].append("" if negative.fluency is None else f"{negative.fluency:,.1f}")
-            columns[world].append(words)
-            inks[head].append(MUTED)
-            inks["score"].append(VERMILION if too_high else INK)
-            inks[world].append(shade)
+            columns[world].append((words, shade))
     if not any(columns[likely]):
         del columns[likely]
     widths = [1.5, 5.0] + [1.4] * (len(columns) - 3) + [1.5]
-    look = {"widths": widths, "inks": inks, "picture": starts, "beside": beside}
-    return draw_table(columns, title=title, subtitle=subtitle, **look)
+    return draw_table(columns, title=title, subtitle=subtitle, widths=widths, picture=starts, beside=beside)
 
 
 def changed_parts(negative: Negative) -> list[tuple[str, bool]]:

@@ -11,17 +11,16 @@ import hashlib
 import html
 import io
 import json
-import platform
 import re
 import threading
 import tomllib
 from collections.abc import Mapping
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import numpy as np
 import plotly.graph_objects as go
 import plotly.io
 from PIL import Image
@@ -34,7 +33,6 @@ from itmlab.storage import profile, read_json, refuse_foreign, refuse_foreign_fi
 from ..places import figure_directory
 from .theme import FONT, WIDTH, night_style, titled
 
-PACKAGES = ("itmlab", "numpy", "pillow", "plotly", "torch", "transformers")  # whose versions a figure names
 DIGITS = 6  # significant digits of numbers in a figure's JSON
 
 
@@ -61,7 +59,7 @@ def save(
     Args:
         figure: any plotly figure.
         name: the files' name: letters, digits, _ and -.
-        provenance: what the figure shows, for example recipe, seed and data. Versions and the profile are added.
+        provenance: what the figure shows, for example recipe, seed and data. The profile is added.
         directory: default: `figures`, or `figures/quick` in the quick profile.
 
     Returns:
@@ -79,8 +77,7 @@ def save(
     settings = figure_settings().get(name)
     if settings and not figure.layout.title.text:
         titled(figure, settings.get("title", ""), settings.get("subtitle", ""))
-    versions = {"python": platform.python_version(), **{package: version(package) for package in PACKAGES}}
-    write_bytes(data, figure_json(figure, {**(provenance or {}), "profile": profile(), "versions": versions}))
+    write_bytes(data, figure_json(figure, {**(provenance or {}), "profile": profile()}))
     drawn = draw(figure)
     if isinstance(drawn, bytes):
         write_bytes(picture, _smaller(drawn))
@@ -111,10 +108,22 @@ def figure_json(figure: go.Figure, provenance: Mapping[str, Any]) -> bytes:
     >>> saved["figure"]["data"][0]["y"], saved["provenance"]
     ([0.333333, None], {'seed': 0})
     """
-    content = {"provenance": provenance, "figure": figure.to_plotly_json()}
-    exact = json.dumps(content, cls=PlotlyJSONEncoder)
-    rounded = json.loads(exact, parse_float=lambda digits: float(f"{float(digits):.{DIGITS}g}"))
-    return (json.dumps(rounded, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
+    packed = json.dumps({"provenance": provenance, "figure": figure.to_plotly_json()}, cls=PlotlyJSONEncoder)
+    exact = json.dumps(json.loads(packed, object_hook=_unpacked))
+    content = json.loads(exact, parse_float=lambda text: float(f"{float(text):.{DIGITS}g}"), parse_constant=_null)
+    return (json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+def _unpacked(entry: dict[str, Any]) -> Any:
+    """Return one of plotly's packed arrays as lists, and any other object as it is."""
+    if not entry.keys() >= {"dtype", "bdata"}:
+        return entry
+    array = np.frombuffer(base64.b64decode(entry["bdata"]), entry["dtype"])
+    return array.reshape([int(size) for size in str(entry.get("shape", len(array))).split(",")]).tolist()
+
+
+def _null(constant: str) -> None:
+    """Return what stands for NaN and infinity, which JSON does not have."""
 
 
 # Interactive pages around one shared plotly.min.js, and the index.

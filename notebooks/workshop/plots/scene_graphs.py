@@ -77,7 +77,7 @@ def draw_scene_graph(graph: "SceneGraph", *, title: str = "What the caption says
             canvas.arrow(start, end, theme.MUTED)
             # The words are nearer to the subject: an opposite arrow has room for its own.
             x, y = 0.6 * start[0] + 0.4 * end[0], 0.6 * start[1] + 0.4 * end[1]
-            canvas.words(text, x, y, across="center", down="middle", bgcolor=theme.PAPER, borderpad=3)
+            canvas.words(text, x, y, across="center", yanchor="middle", bgcolor=theme.PAPER, borderpad=3)
     return canvas.figure(title, subtitle, height=max(tallest, 90) + 10)
 
 
@@ -200,7 +200,7 @@ def draw_scene(
         canvas.rectangle(left + x0, top + y0, x1 - x0, y1 - y0, line=dotted)
         background = {"bgcolor": translucent(colour(index), 0.92), "borderpad": 2}
         x, y = min(left + x0, theme.WIDTH - side - text_width(name, 12) - 8), max(top + y0, 22)
-        canvas.words(f"<b>{label(name)}</b>", x, y, size=12, colour=theme.ON_COLOUR, down="bottom", **background)
+        canvas.words(f"<b>{label(name)}</b>", x, y, size=12, colour=theme.ON_COLOUR, yanchor="bottom", **background)
     below = cell + 16
     for text in (label(caption, width=125, lines=2) for caption in captions):
         canvas.words(text, side, below)

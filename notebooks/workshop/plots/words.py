@@ -25,7 +25,6 @@ def draw_explained_words(examples: Sequence[WordExample], *, title: str = "", su
     rows = [(example, row) for example in examples for row in example.rows]
     models = list(dict.fromkeys(model for _, row in rows for model in row.scores))
     columns: dict[str, list[Cell]] = {"": [], "sentence": [], **{model: [] for model in models}}
-    inks: dict[str, list[str]] = {model: [] for model in models}
     for example, row in rows:
         verdict = [] if row.truth_label is None else [TRUTH_LABELS[row.truth_label]]
         columns[""].append([(f"{row.name} ", ""), *((words, shade) for shade, words in verdict)])
@@ -34,12 +33,11 @@ def draw_explained_words(examples: Sequence[WordExample], *, title: str = "", su
         for model in models:
             score = row.scores.get(model)
             too_high = row.name == "made wrong" and score is not None and score >= captions.get(model, 2.0)
-            columns[model].append("" if score is None else f"{100 * score:.2f}")
-            inks[model].append(VERMILION if too_high else INK)
+            columns[model].append(("" if score is None else f"{100 * score:.2f}", VERMILION if too_high else INK))
     starts = [sum(len(example.rows) for example in examples[:number]) for number in range(len(examples))]
     pictures = {start: example.picture for start, example in zip(starts, examples, strict=True)}
     widths = [1.8, 5.0] + [1.2] * len(models)
-    return draw_table(columns, title=title, subtitle=subtitle, widths=widths, inks=inks, picture=pictures)
+    return draw_table(columns, title=title, subtitle=subtitle, widths=widths, picture=pictures)
 
 
 def _marked(part: Part) -> tuple[str, str]:
@@ -67,19 +65,17 @@ def draw_algorithm_1(step: Algorithm1) -> go.Figure:
     what would be written instead.
     """
     mask, refill, keep, words = "1 · mask", "2 · refill", "3 · s(I, T⁻), kept", "4 · words in doubt"
-    columns: dict[str, list[str]] = {mask: [], refill: [], keep: [], words: []}
-    inks = []
+    columns: dict[str, list[Cell]] = {mask: [], refill: [], keep: [], words: []}
     for masked, sentences in step.maskings.items():
         for number, refilled in enumerate(sentences):
             explained = refilled.words.words if refilled.words else ()
             doubts = [word for word in explained if word.rewritten or word.mismatch > FLAGGED]
+            ink = GREY if refilled.dropped else PURPLE if refilled.words else INK
             columns[mask].append("" if number else masked)
-            columns[refill].append(refilled.negative.sentence)
-            columns[keep].append("dropped by C1" if refilled.dropped else f"{refilled.score:.3f}")
+            columns[refill].append((refilled.negative.sentence, ink))
+            columns[keep].append(("dropped by C1" if refilled.dropped else f"{refilled.score:.3f}", ink))
             columns[words].append(
                 ", ".join(f"{word.text} ({100 * word.mismatch:.0f} %) → {word.correction}" for word in doubts)
             )
-            inks.append(GREY if refilled.dropped else PURPLE if refilled.words else INK)
     beside = [step.caption, f"s(I, T) = {step.score:.3f}"]
-    look: Mapping[str, object] = {"inks": {refill: inks, keep: inks}, "picture": step.picture, "beside": beside}
-    return draw_table(columns, widths=[3.0, 4.0, 1.8, 3.0], **look)
+    return draw_table(columns, widths=[3.0, 4.0, 1.8, 3.0], picture=step.picture, beside=beside)

@@ -166,13 +166,11 @@ DRAWINGS = {
     "score scatter": partial(
         plots.draw_score_scatter, {HOSTILE: PAIRS, "set": plots.Pairs(PAIRS.positive, PAIRS.negative, -np.ones(2))}
     ),
-    "negative list": partial(
-        plots.draw_negative_list, PICTURES[0], HOSTILE, [NEGATIVE], score=0.5, scores=[0.7], own_captions=[HOSTILE]
-    ),
-    "no negatives": partial(plots.draw_negative_list, PICTURES[0], HOSTILE, [], score=0.5, scores=[], **TITLES),
     "examples": partial(
         plots.draw_synthetic_examples,
         [plots.Example(PICTURES[0], [("caption", Negative(HOSTILE), 0.5), ("hard", NEGATIVE, 0.25)])] * 2,
+        beside=[HOSTILE],
+        **TITLES,
     ),
     "both pictures": lambda: analysis.draw_both_pictures(
         {HOSTILE: {HOSTILE: analysis.BothPictures(*[Share(80.0, 70.0, 88.0, 8, 10)] * 2)}}, title=HOSTILE

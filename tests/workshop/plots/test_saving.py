@@ -73,7 +73,6 @@ def test_the_json_is_the_figure_and_where_it_comes_from(folder):
     again = go.Figure(saved["figure"])
     assert list(again.data[0].x) == [0, 1, 2] and list(again.data[0].y) == [0.1, None, 0.333333]
     assert saved["provenance"]["recipe"] == {"name": "fne", "prior": 1e-4} and saved["provenance"]["seed"] == 3
-    assert saved["provenance"]["versions"].keys() >= {"itmlab", "torch", "plotly", "python"}
 
 
 def test_a_figure_of_the_project_gets_its_title(tmp_path, no_chrome):
