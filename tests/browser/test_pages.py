@@ -69,7 +69,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Pages of every kind, with hostile words wherever words stand."""
     pages = tmp_path_factory.mktemp("pages")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(saving, "shared_browser", lambda: "no Chrome is needed here")
+        patch.setattr(saving, "draw", lambda figure: "no Chrome is needed here")
         write_hostile(pages)
     return pages
 

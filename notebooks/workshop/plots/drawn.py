@@ -223,4 +223,4 @@ def curve_rows(
 
 if __name__ == "__main__":
     for name in drawings():
-        save(draw_result(name), name, {"result": f"results/{name}.json"}, directory=figure_directory())
+        save(draw_result(name), name, {"result": f"results/{name}.json"}, figure_directory())

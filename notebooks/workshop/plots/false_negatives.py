@@ -17,8 +17,6 @@ from .theme import translucent
 if TYPE_CHECKING:
     from ..analysis.false_negatives import Curves, Judgement
 
-DENSITY, POSTERIOR, WEIGHT = "density", "P(match | s)", "sampling weight"  # the panels
-
 
 def draw_false_negative_probability(
     curves: "Curves",
@@ -47,17 +45,17 @@ def draw_false_negative_probability(
     """
     x = curves.similarity
     panels = {
-        DENSITY: {
+        "density": {
             "observed positives": _histogram(positive_scores, x, theme.MATCH),
             "observed negatives": _histogram(negative_scores, x, theme.MISMATCH),
             "positives": Line(curves.match, x, shade=theme.MATCH),
             "negatives": Line(curves.mismatch, x, shade=theme.MISMATCH),
         },
-        POSTERIOR: {
+        "P(match | s)": {
             "posterior": Line(curves.monotone, x, shade=theme.POSTERIOR),
             "raw posterior": Line(curves.raw, x, shade=theme.INK, dash="dot", width=1.8),
         },
-        WEIGHT: {"sampling weight": Line(curves.weight, x, shade=theme.WEIGHT)},
+        "sampling weight": {"sampling weight": Line(curves.weight, x, shade=theme.WEIGHT)},
     }
     axis = "similarity to the anchor"
     figure = draw_curves(panels, title=title, subtitle=subtitle, axis=axis, across=1)

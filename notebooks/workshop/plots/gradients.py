@@ -59,18 +59,15 @@ def draw_gradients(
     """
     gradients = {name: shares_of_push(scores, rule) for name, rule in rules.items()}
     panels = {"scores": 100 * scores.detach(), **gradients}
-    columns = 3
-    lines = -(-len(panels) // columns)
-    titles = [label(name) for name in panels]
-    figure = make_subplots(
-        lines, columns, subplot_titles=titles, horizontal_spacing=0.07, vertical_spacing=0.24 / lines
-    )
+    lines, columns = -(-len(panels) // 3), 3
+    spacing = {"horizontal_spacing": 0.07, "vertical_spacing": 0.24 / lines}
+    figure = make_subplots(lines, columns, subplot_titles=[label(name) for name in panels], **spacing)
     places = list(range(1, len(scores) + 1))
     for index, (name, values) in enumerate(panels.items()):
         place = {"row": index // columns + 1, "col": index % columns + 1}
-        look = {"colorscale": ((0.0, PAPER), (1.0, MUTED)), "zmin": 0, "zmax": 150}
-        if name != "scores":
-            look = {"colorscale": PUSH_AND_PULL, "zmin": -40, "zmax": 40}
+        look = {"colorscale": PUSH_AND_PULL, "zmin": -40, "zmax": 40}
+        if name == "scores":
+            look = {"colorscale": ((0.0, PAPER), (1.0, MUTED)), "zmin": 0, "zmax": 150}
         texts = [[f"{value:.0f}" if abs(value) >= 0.5 else "" for value in row] for row in values.tolist()]
         cells = {"z": values.tolist(), "x": places, "y": places, "text": texts, "texttemplate": "%{text}"}
         hover = f"{label(name)}: picture %{{y}}, caption %{{x}}: %{{z:.1f}}<extra></extra>"

@@ -84,8 +84,8 @@ def _patches(
     """Return where the patches of a picture `tall` pixels high lie: their middles, their size, their number."""
     rows, columns = grid
     high, wide = tall / rows, tall * shown.picture.width / shown.picture.height / columns
-    middles = ((left + (n % columns + 0.5) * wide, top + (n // columns + 0.5) * high) for n in range(rows * columns))
-    return [(*middle, min(high, wide), number) for number, middle in enumerate(middles)]
+    places = ((left + (n % columns + 0.5) * wide, top + (n // columns + 0.5) * high, n) for n in range(rows * columns))
+    return [(x, y, min(high, wide), number) for x, y, number in places]
 
 
 BEST = 8  # words listed for a patch

@@ -39,18 +39,10 @@ DIGITS = 6  # significant digits of numbers in a figure's JSON
 @cache
 def figure_settings() -> dict[str, dict[str, Any]]:
     """Return what `figures.toml` says about each of the project's figures, by name."""
-    settings = tomllib.loads((Path(__file__).parent / "figures.toml").read_text(encoding="utf-8"))
-    asked = settings.pop("questions")
-    return {name: {**figure, "question": asked[figure["question"]]} for name, figure in settings.items()}
+    return tomllib.loads((Path(__file__).parent / "figures.toml").read_text(encoding="utf-8"))
 
 
-def save(
-    figure: go.Figure,
-    name: str,
-    provenance: Mapping[str, Any] | None = None,
-    *,
-    directory: str | Path | None = None,
-) -> go.Figure:
+def save(figure: go.Figure, name: str, provenance: Mapping[str, Any], directory: Path | None = None) -> go.Figure:
     """Write NAME.json (data and provenance) and NAME.png.
 
     A figure of the project that has no title gets title and subtitle from `figures.toml`. Without Chrome there is no
@@ -72,12 +64,12 @@ def save(
         raise ItmlabError(f"{name!r} is not a name for a figure", remedy="use letters, digits, _ and - only")
     if directory is None:
         directory = figure_directory() / "quick" if profile() == "quick" else figure_directory()
-    data, picture = (Path(directory) / f"{name}.{ending}" for ending in ("json", "png"))
+    data, picture = directory / f"{name}.json", directory / f"{name}.png"
     refuse_foreign_files(directory, [data.name, picture.name], '"provenance": {')
     settings = figure_settings().get(name)
     if settings and not figure.layout.title.text:
         titled(figure, settings.get("title", ""), settings.get("subtitle", ""))
-    write_bytes(data, figure_json(figure, {**(provenance or {}), "profile": profile()}))
+    write_bytes(data, figure_json(figure, {**provenance, "profile": profile()}))
     drawn = draw(figure)
     if isinstance(drawn, bytes):
         write_bytes(picture, _smaller(drawn))
@@ -145,10 +137,9 @@ def write_pages(directory: str | Path) -> Path:
     from plotly.offline import get_plotlyjs
 
     directory = Path(directory)
-    settings, index = figure_settings(), directory / "index.html"
+    index, cards = directory / "index.html", ""
     refuse_foreign(index, INDEX)
     write_bytes(directory / SCRIPT, get_plotlyjs().encode())
-    cards = {figure["question"]: "" for figure in settings.values()} | {"Others": ""}
     for path in sorted(directory.glob("*.json")):
         content = read_json(path)
         try:
@@ -159,12 +150,8 @@ def write_pages(directory: str | Path) -> Path:
         address = f"./{quote(path.stem)}"  # without "./" a name like javascript:… would be an address
         drawn = path.with_suffix(".png").exists()
         picture = f'<img src="{address}.png" alt="" loading="lazy">' if drawn else "no PNG: Chrome was not found"
-        question = settings.get(path.stem, {}).get("question", "Others")
-        cards[question] += f'<a class="card" href="{address}.html">{picture}{html.escape(path.stem)}</a>'
-    groups = (
-        f"<h2>{html.escape(question)}</h2><div class='grid'>{group}</div>" for question, group in cards.items() if group
-    )
-    write_bytes(index, _page(INDEX, "<h1>itmlab</h1>" + "".join(groups)))
+        cards += f'<a class="card" href="{address}.html">{picture}{html.escape(path.stem)}</a>'
+    write_bytes(index, _page(INDEX, f"<h1>itmlab</h1><div class='grid'>{cards}</div>"))
     return index
 
 
@@ -207,19 +194,17 @@ def _hash(text: str) -> str:
 
 # One Chrome for the whole process, started at the first picture: 0.15 s per PNG instead of 2 s.
 
-PATIENCE = 300  # seconds until a Chrome that does not answer is given up
+PATIENCE = 120  # seconds until a Chrome that does not answer is given up
 
 
 def draw(figure: go.Figure) -> bytes | str:
     """Return `figure` as PNG bytes, or one line that says why it was not drawn."""
-    browser = shared_browser()
-    if isinstance(browser, str):
-        return browser
     try:
-        return browser.png(figure)
-    except Exception as error:  # Chrome was killed or hangs: the next figure starts another
+        return shared_browser().png(figure)
+    except Exception as error:  # no Chrome, or one that was killed or hangs: the next figure starts another
         shared_browser.cache_clear()
-        return _no_picture(error)
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        return f"Chrome drew nothing: {lines[0]}"
 
 
 class Picture(MimetypeRenderer):
@@ -246,17 +231,9 @@ if plotly.io.renderers.default == "plotly_mimetype":  # in a Jupyter kernel wher
 
 
 @cache
-def shared_browser() -> "Browser | str":
-    """Return the process's browser, or one line that says why there is none."""
-    try:
-        return Browser()
-    except Exception as error:  # no Chrome, or one that cannot start: kaleido raises many kinds
-        return _no_picture(error)
-
-
-def _no_picture(error: Exception) -> str:
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    return f"Chrome drew nothing: {lines[0]}"
+def shared_browser() -> "Browser":
+    """Return the process's browser."""
+    return Browser()
 
 
 class Browser:

@@ -149,24 +149,18 @@ def styled(figure: go.Figure, title: str = "", subtitle: str = "", *, height: in
 
 
 def titled(figure: go.Figure, title: str, subtitle: str = "") -> go.Figure:
-    """Write an escaped title and an escaped and wrapped subtitle above a figure, in place of those that it has.
+    """Write an escaped title and an escaped and wrapped subtitle above a figure that has none.
 
-    The figure's height changes with theirs, so that the plot keeps its size.
+    The figure becomes higher by them, so that the plot keeps its size.
     """
     # Plotly places its own subtitle by measuring the title. That fails in a cell that is out of sight.
     parts = (label(title, width=70), TITLE), (label(subtitle, width=106), SUBTITLE)
     text = "<br>".join(f'<span style="{style}">{words}</span>' for words, style in parts if words)
-    layout = figure.layout
     first = 38 if "<br>" in text else 25  # plotly puts a line that is alone lower, by the height of its capitals
     heading = {"text": text, "y": 1, "yref": "container", "yanchor": "top", "pad": {"t": first}}
-    higher = _title_height(text) - _title_height(layout.title.text)
-    return figure.update_layout(
-        title=heading, height=(layout.height or 460) + higher, margin_t=(layout.margin.t or 0) + higher
-    )
-
-
-def _title_height(text: str | None) -> int:
-    return 54 + 23 * text.count("<br>") if text else 0
+    higher = 54 + 23 * text.count("<br>") if text else 0
+    height, above = (figure.layout.height or 460) + higher, (figure.layout.margin.t or 0) + higher
+    return figure.update_layout(title=heading, height=height, margin_t=above)
 
 
 @cache  # plotly takes milliseconds to check one
@@ -183,14 +177,12 @@ def template() -> go.layout.Template:
             font={"family": FONT, "size": 14, "color": INK},
             paper_bgcolor=PAPER,
             plot_bgcolor=PAPER,
-            colorway=PALETTE,
             title=heading,
             legend={**legend, "font": {"size": 14}, "bgcolor": "rgba(0,0,0,0)"},
             hoverlabel={"font": {"family": FONT, "size": 13}, "bgcolor": PAPER, "bordercolor": RULE},
             xaxis={**axis, "showgrid": False, "showline": True, "ticks": "outside"},
             yaxis=axis,
             annotationdefaults={"font": {"size": 14}},
-            bargap=0.25,
         )
     )
 
