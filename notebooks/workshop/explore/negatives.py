@@ -20,9 +20,8 @@ from ..analysis.negatives import GENERATORS, SyntheticNegatives, synthetic_negat
 from ..analysis.scoring import as_score
 from ..analysis.words import word_example
 from ..plots.canvas import Canvas
-from ..plots.negatives import Example, draw_synthetic_examples
+from ..plots.negatives import Example, draw_explained_words, draw_synthetic_examples
 from ..plots.scene_graphs import draw_caption_spans, draw_scene_graph
-from ..plots.words import draw_explained_words
 from .base import Explorer, wide
 from .gallery import PicturePicker
 

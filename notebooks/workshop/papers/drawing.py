@@ -150,7 +150,7 @@ def draw_costs(result: Result) -> go.Figure:
         brings = Dot(0.0, shade=CLEAR, text=gain["verdict"])
         if known(gain["here"]):
             brings = Dot(gain["here"], gain["lower"], gain["upper"], text=number(gain["here"]))
-        rows.append((part["name"], [Dot(cost, min(ratios), max(ratios), text=f"{cost:.2f} ×"), brings]))
+        rows.append((part["name"], [[Dot(cost, min(ratios), max(ratios), text=f"{cost:.2f} ×")], [brings]]))
     return draw_forest(
         rows,
         axes=[{"title": "times the step without it"}, {"title": "points of RSum"}],

@@ -37,8 +37,7 @@ class Canvas:
     What is drawn is gathered first and handed over at once: plotly copies all of it again for each piece added.
     """
 
-    def __init__(self, width: float = theme.WIDTH):
-        self.width = width
+    def __init__(self) -> None:
         self.images: list[dict[str, Any]] = []
         self.shapes: list[dict[str, Any]] = []
         self.annotations: list[dict[str, Any]] = []
@@ -59,15 +58,7 @@ class Canvas:
         self.shapes.append({"type": "line", **ends, "line": {"color": colour}, "layer": "below"})
 
     def words(
-        self,
-        text: str,
-        x: float,
-        y: float,
-        *,
-        size: int = 14,
-        colour: str = theme.INK,
-        across: str = "left",
-        **style: Any,
+        self, text: str, x: float, y: float, size: int = 14, colour: str = theme.INK, across: str = "left", **style: Any
     ) -> None:
         """Write text.
 
@@ -102,13 +93,13 @@ class Canvas:
         hidden = {"visible": False, "fixedrange": True, "automargin": False}
         figure = go.Figure(layout={"images": self.images, "shapes": self.shapes, "annotations": self.annotations})
         figure.update_layout(
-            width=round(self.width),
-            xaxis={"range": [0, self.width], **hidden},
+            width=theme.WIDTH,
+            xaxis={"range": [0, theme.WIDTH], **hidden},
             yaxis={"range": [height, 0], **hidden},
         )
         styled(figure, title, subtitle, height=round(height), legend=False)
         margin = {"l": 0, "r": 0, "t": figure.layout.margin.t + 2, "b": 0}
-        heading = {"x": 16 / self.width, "xref": "container"}
+        heading = {"x": 16 / theme.WIDTH, "xref": "container"}
         return figure.update_layout(margin=margin, title=heading, height=figure.layout.height + 8)
 
 

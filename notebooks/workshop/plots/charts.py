@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, isnan, log10
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -11,10 +11,9 @@ from jaxtyping import Float
 from numpy import ndarray
 from plotly.subplots import make_subplots
 
-from .theme import BLUE, GREY, INK, MUTED, ON_COLOUR, PAPER, VERMILION, label, series_colours, styled, translucent
+from itmlab.train.comparison import Comparison
 
-if TYPE_CHECKING:
-    from itmlab.train.comparison import Comparison
+from .theme import BLUE, GREY, INK, MUTED, ON_COLOUR, PAPER, VERMILION, label, series_colours, styled, translucent
 
 Ends = tuple[float, float, float]  # a value, and the lower and upper end of its interval
 CLEAR = "rgba(0,0,0,0)"
@@ -57,8 +56,8 @@ class Dot:
         return self.printed, self.shade, self.symbol, self.thickness, self.size, self.upper is None
 
 
-# The row's name, and for each panel one dot, several or None. A row without dots is a heading.
-Row = tuple[str, Sequence[Dot | Sequence[Dot] | None]]
+# The row's name, and its dots in each panel. A row without panels is a heading.
+Row = tuple[str, Sequence[Sequence[Dot]]]
 
 
 def draw_forest(
@@ -87,15 +86,13 @@ def draw_forest(
         place = {"row": 1, "col": column + 1}
         drawn: list[tuple[int, Dot]] = []
         for height, (_, cells) in enumerate(rows):
-            cell = cells[column] if cells else None
-            dots = [cell] if isinstance(cell, Dot) else cell or []
-            drawn += [(height, dot) for dot in dots if not isnan(dot.value)]
+            drawn += [(height, dot) for dot in (cells[column] if cells else ()) if not isnan(dot.value)]
         for look in dict.fromkeys(dot.look for _, dot in drawn):
             _draw_dots(figure, [(height, dot) for height, dot in drawn if dot.look == look], place)
         _draw_texts(figure, [(height, dot) for height, dot in drawn if dot.text], place)
         reach = _range([dot for _, dot in drawn], logarithmic=axis.get("type") == "log")
         figure.update_xaxes(**{"range": reach, "showgrid": True, **axis}, **place)
-    names = [label(name, width=48, lines=3) if any(cells) else f"<b>{label(name)}</b>" for name, cells in rows]
+    names = [label(name, width=48, lines=3) if cells else f"<b>{label(name)}</b>" for name, cells in rows]
     heights = {"tickvals": list(range(len(rows))), "ticktext": names, "range": [len(rows) - 0.4, -0.6]}
     figure.update_yaxes(**heights, showgrid=False, zeroline=False)
     figure.update_annotations(font={"size": 14, "color": MUTED})
@@ -111,8 +108,7 @@ def _draw_dots(figure: go.Figure, dots: Sequence[tuple[int, Dot]], place: Mappin
     if first.upper is not None:
         above = [dot.upper - dot.value for _, dot in dots]
         below = [dot.value - dot.lower for _, dot in dots]
-        caps = 4 if first.thickness < 6 else 0
-        line = {"color": first.shade, "thickness": first.thickness, "width": caps}
+        line = {"color": first.shade, "thickness": first.thickness, "width": 4 if first.thickness < 6 else 0}
         error = {"array": above, "arrayminus": below, **line}
     marker: dict[str, Any] = {"size": first.size, "color": first.shade, "symbol": first.symbol}
     if first.printed:
@@ -181,7 +177,7 @@ def _gain(row: Mapping[str, Ends], column: str, at: float) -> list[Dot]:
     return [Dot(value, lower, upper, shade, f"{round(value, 1) + 0.0:+.1f}".replace("-", "−"), at=at)]
 
 
-def draw_comparison(comparison: "Comparison", *columns: str) -> go.Figure:
+def draw_comparison(comparison: Comparison, *columns: str) -> go.Figure:
     """Draw what `itmlab.compare` measured: each recipe's difference to the baseline, a panel per column.
 
     Beside a recipe stands the p value of the first column, corrected for everything that is drawn.

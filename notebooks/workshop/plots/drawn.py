@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -64,10 +65,7 @@ def _chosen_rows(drawing: Mapping[str, Any], rows: Rows) -> list[dict[str, Any]]
 
 def _minus(rows: Rows, baseline: str) -> list[dict[str, Any]]:
     """Return the differences of values, without intervals, to one row at the same place."""
-
-    def place(row: Mapping[str, Any]) -> tuple[Any, ...]:
-        return row["group"], row["measure"], row["x"]
-
+    place = itemgetter("group", "measure", "x")
     base = {place(row): row["value"] for row in rows if row["row"] == baseline}
     ends = {"lower": None, "upper": None}
     return [{**row, "value": row["value"] - base[place(row)], **ends} for row in rows if place(row) in base]

@@ -1,7 +1,6 @@
 """Figures of FNE (Li et al., 2023): where the probability of a false negative comes from, and an anchor's negatives."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import plotly.graph_objects as go
@@ -9,23 +8,21 @@ from jaxtyping import Float, Integer
 from numpy import ndarray
 from PIL import Image
 
+from ..analysis.false_negatives import Curves, Judgement
 from . import theme
 from .canvas import draw_gallery, draw_table
 from .charts import CLEAR, Line, draw_curves
 from .theme import translucent
 
-if TYPE_CHECKING:
-    from ..analysis.false_negatives import Curves, Judgement
-
 
 def draw_false_negative_probability(
-    curves: "Curves",
+    curves: Curves,
     positive_scores: Float[ndarray, "pair"],
     negative_scores: Float[ndarray, "negative"],
     *,
     title: str = "",
     subtitle: str = "",
-    judged: "Judgement | None" = None,
+    judged: Judgement | None = None,
 ) -> go.Figure:
     """Draw densities, posterior and sampling weight over one axis of similarity.
 
@@ -57,8 +54,7 @@ def draw_false_negative_probability(
         },
         "sampling weight": {"sampling weight": Line(curves.weight, x, shade=theme.WEIGHT)},
     }
-    axis = "similarity to the anchor"
-    figure = draw_curves(panels, title=title, subtitle=subtitle, axis=axis, across=1)
+    figure = draw_curves(panels, title=title, subtitle=subtitle, axis="similarity to the anchor", across=1)
     if judged is not None:
         _draw_candidates(figure, judged)
     dashed = {"width": 1.5, "dash": "dash"}
@@ -83,7 +79,7 @@ def _histogram(observed: Float[ndarray, "score"], x: Float[ndarray, "point"], sh
     return Line(density, (edges[:-1] + edges[1:]) / 2, shade=shade, width=0.8, fill=True)
 
 
-def _draw_candidates(figure: go.Figure, judged: "Judgement") -> None:
+def _draw_candidates(figure: go.Figure, judged: Judgement) -> None:
     labels = np.full(len(judged.score), -1) if judged.truth_label is None else judged.truth_label
     place = {"mode": "markers", "row": 3, "col": 1}
     hover = "candidate %{customdata}: s = %{x:.3f}, weight %{y:.3f}<extra></extra>"
@@ -98,7 +94,7 @@ def _draw_candidates(figure: go.Figure, judged: "Judgement") -> None:
     figure.add_scatter(**points, name="drawn", marker=ring, **place)
 
 
-def _crossing(curves: "Curves", level: float) -> float:
+def _crossing(curves: Curves, level: float) -> float:
     """Return the lowest similarity from which the monotone posterior is at least `level`."""
     reached = np.flatnonzero(curves.monotone >= level)
     return float(curves.similarity[reached[0] if len(reached) else -1])

@@ -43,9 +43,7 @@ def shares_of_push(scores: Square, rule: Loss | Sampler) -> Square:
     return 100 * gradient / gradient.clamp(min=0).sum().clamp(min=1e-12)
 
 
-def draw_gradients(
-    scores: Square, rules: Mapping[str, Loss | Sampler], true: Bool[Tensor, "pair pair"] | None = None
-) -> go.Figure:
+def draw_gradients(scores: Square, rules: Mapping[str, Loss | Sampler], true: Bool[Tensor, "pair pair"]) -> go.Figure:
     """Draw a score matrix, and beside it where each loss pulls (blue) and pushes (red), all on one colour scale.
 
     Args:
@@ -54,7 +52,7 @@ def draw_gradients(
         true: pairs that are true although they are not annotated; their cells get a frame.
 
     >>> from itmlab.losses import TripletLoss
-    >>> draw_gradients(torch.eye(3), {"sum": TripletLoss(reduce="sum")}).layout.height > 200
+    >>> draw_gradients(torch.eye(3), {"sum": TripletLoss(reduce="sum")}, torch.zeros(3, 3).bool()).layout.height > 200
     True
     """
     gradients = {name: shares_of_push(scores, rule) for name, rule in rules.items()}
@@ -72,14 +70,12 @@ def draw_gradients(
         cells = {"z": values.tolist(), "x": places, "y": places, "text": texts, "texttemplate": "%{text}"}
         hover = f"{label(name)}: picture %{{y}}, caption %{{x}}: %{{z:.1f}}<extra></extra>"
         figure.add_heatmap(**cells, **look, showscale=False, xgap=1, ygap=1, hovertemplate=hover, **place)
-        for row, column in true.nonzero().tolist() if true is not None else ():
+        for row, column in true.nonzero().tolist():
             corners = {"x0": column + 0.53, "x1": column + 1.47, "y0": row + 0.53, "y1": row + 1.47}
             figure.add_shape(type="rect", **corners, line={"color": INK, "width": 2.5, "dash": "dot"}, **place)
     ends = [0.5, len(scores) + 0.5]
     figure.update_yaxes(range=ends[::-1], dtick=1, showgrid=False, title="picture", title_standoff=2)
     figure.update_xaxes(range=ends, dtick=1, title="caption", title_standoff=2, showline=False, ticks="")
-    subtitle = "percent of all pushing; red is pushed down, blue is pulled up"
-    if true is not None:
-        subtitle += "; dotted: true, not annotated"
+    subtitle = "percent of all pushing; red is pushed down, blue is pulled up; dotted: true, not annotated"
     figure = styled(figure, "Where a loss looks", subtitle, height=60 + 270 * lines, legend=False)
     return figure.update_layout(margin_t=figure.layout.margin.t + 26)

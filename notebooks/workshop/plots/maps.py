@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from math import ceil
-from typing import TYPE_CHECKING
 
 import numpy as np
 import plotly.graph_objects as go
@@ -12,17 +11,15 @@ from numpy import ndarray
 from PIL import Image
 from plotly.subplots import make_subplots
 
+from ..analysis.attention import AttentionMap
+from ..analysis.embeddings import BatchNeighbourhood
 from . import theme
 from .canvas import Canvas, data_uri, draw_heat_scale, draw_table, enlarged, heat, outlined
 from .theme import TRUTH_LABELS, colour, label, styled, translucent
 
-if TYPE_CHECKING:
-    from ..analysis.attention import AttentionMap
-    from ..analysis.embeddings import BatchNeighbourhood
-
 
 def draw_attention_maps(
-    maps: Mapping[str, "Sequence[AttentionMap]"],
+    maps: Mapping[str, Sequence[AttentionMap]],
     *,
     title: str = "Where each word lands",
     subtitle: str = "",
@@ -37,8 +34,8 @@ def draw_attention_maps(
         title: the figure's title.
         subtitle: what is shown.
         outlines: for each word the visible pixels of the object that it means (or None), drawn as a white line.
-        numbers: the words' numbers; the pointer then finds the words ("words") and the patches of the picture
-            ("patches", as the first checkpoint's).
+        numbers: the words' numbers; default: 0, 1, …. The pointer finds the words ("words") and the patches of the
+            picture ("patches", as the first checkpoint's).
     """
     columns = min(max((len(row) for row in maps.values()), default=0) + 1, 6)
     side, gap, head = 16, 14, 26
@@ -63,8 +60,6 @@ def draw_attention_maps(
         top += max(1, ceil(len(row) / max(columns - 1, 1))) * (tall + head + 4) + 12
     draw_heat_scale(canvas, side, top)
     figure = canvas.figure(title, subtitle, height=top + 28)
-    if numbers is None:
-        return figure
     for kind, marks in targets.items():
         x, y, size, number = np.array(marks).reshape(-1, 4).T
         look = {"mode": "markers", "marker": {"size": size, "symbol": "square", "opacity": 0}, "hoverinfo": "none"}
@@ -72,14 +67,14 @@ def draw_attention_maps(
     return figure.update_layout(dragmode=False, modebar_remove=["select", "lasso"])
 
 
-def painted(attention: "AttentionMap", outline: Bool[ndarray, "height width"] | None = None) -> Image.Image:
+def painted(attention: AttentionMap, outline: Bool[ndarray, "height width"] | None = None) -> Image.Image:
     """Paint a word's map over its picture, with the border of the object as a white line."""
     overlaid = heat(attention.picture, attention.weights)
     return overlaid if outline is None else outlined(overlaid, outline, theme.PAPER, rim=True)
 
 
 def _patches(
-    shown: "AttentionMap", grid: tuple[int, int], left: float, top: float, tall: float
+    shown: AttentionMap, grid: tuple[int, int], left: float, top: float, tall: float
 ) -> list[tuple[float, float, float, int]]:
     """Return where the patches of a picture `tall` pixels high lie: their middles, their size, their number."""
     rows, columns = grid
@@ -91,7 +86,7 @@ def _patches(
 BEST = 8  # words listed for a patch
 
 
-def draw_words_on_patch(maps: Mapping[str, "Sequence[AttentionMap]"], patch: int) -> go.Figure:
+def draw_words_on_patch(maps: Mapping[str, Sequence[AttentionMap]], patch: int) -> go.Figure:
     """Draw the picture with one patch framed, beside the words that land on it most by the last checkpoint.
 
     Args:
@@ -106,7 +101,7 @@ def draw_words_on_patch(maps: Mapping[str, "Sequence[AttentionMap]"], patch: int
     row, column = divmod(patch, columns)
     at = (row + 0.5) / rows, (column + 0.5) / columns
 
-    def weight(attention: "AttentionMap") -> float:
+    def weight(attention: AttentionMap) -> float:
         down, across = attention.weights.shape
         return float(attention.weights[int(at[0] * down), int(at[1] * across)])
 
@@ -186,10 +181,9 @@ def draw_projection(
         spots = np.array([groups[kind][index] for kind in groups for index in picked.get(kind, ())]).reshape(-1, 2)
         _pick(figure, spots, place, joined=joined)
         figure.update_yaxes(scaleanchor=f"x{column if column > 1 else ''}", **place)
-    bare = {"showticklabels": False, "ticks": "", "showgrid": False}
-    border = {"showline": True, "mirror": True, "linecolor": theme.RULE}
-    figure.update_xaxes(**bare, **border)
-    figure.update_yaxes(**bare, **border)
+    frame = {"showline": True, "mirror": True, "linecolor": theme.RULE}
+    for axes in (figure.update_xaxes, figure.update_yaxes):
+        axes(showticklabels=False, ticks="", showgrid=False, **frame)
     side = (theme.WIDTH - 2 * SIDE) * (1 - GAP * (len(panels) - 1)) / len(panels)
     figure = styled(figure, title, "; ".join(subtitles), height=round(side))
     legend_lines = sum(8 * len(trace.name) + 50 for trace in figure.data if trace.showlegend) // 850  # pixels
@@ -202,9 +196,7 @@ def draw_projection(
 
 def _sample(points: int, share: float, always: Sequence[int], seed: int) -> Int64[ndarray, "shown"]:
     """Return the points that are drawn: about `share` of them by lot, and those in `always`."""
-    if share >= 1:
-        return np.arange(points)
-    drawn = np.random.default_rng(seed).permutation(points)[: round(share * points)]
+    drawn = np.random.default_rng(seed).permutation(points)[: round(min(share, 1) * points)]
     return np.union1d(drawn, np.asarray(always, dtype=np.int64))
 
 
@@ -226,7 +218,7 @@ def _pick(figure: go.Figure, spots: Float[ndarray, "spot 2"], place: dict[str, i
 # A batch around one anchor on a map (ITContrast, Fig. 2).
 
 
-def draw_batch_neighbourhood(batch: "BatchNeighbourhood", *, ids: Sequence[str]) -> go.Figure:
+def draw_batch_neighbourhood(batch: BatchNeighbourhood, *, ids: Sequence[str]) -> go.Figure:
     """Draw the candidates of one anchor on a map: easy and hard negatives, true ones, positives and synthetic ones.
 
     A triplet loss learns from hard negatives: they are nearer to the anchor than the positives less the margin.

@@ -1,6 +1,7 @@
-"""Figures of negatives: their sentences as rows, their scores beside the captions'.
+"""Figures of TAGS-DC: negatives as rows, their scores beside the captions', and which of their words are wrong.
 
-TAGS-DC (Fan et al., 2022), Figures 1a and 1b. Changed words are in colour.
+References:
+    Fan et al. (2022), TAGS-DC, Figures 1, 2 and 4. Changed words are in colour.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,8 +19,10 @@ from itmlab.text.alignment import token_characters
 from itmlab.text.graph import tokenise
 
 from ..analysis.negatives import SyntheticNegatives
+from ..analysis.words import Algorithm1, Part, WordExample
+from ..analysis.wrong_picture import BothPictures, draw_both_pictures
 from .canvas import Cell, draw_table
-from .theme import INK, MUTED, PURPLE, TRUTH_LABELS, VERMILION, label, styled, translucent
+from .theme import BLUE, GREY, INK, MUTED, ORANGE, PURPLE, TRUTH_LABELS, VERMILION, label, styled, translucent
 
 # Negatives of one caption as a list, and the hardest of several captions (Figure 1b).
 
@@ -166,3 +169,73 @@ def draw_score_scatter(sources: Mapping[str, Pairs]) -> go.Figure:
     figure.update_annotations(font={"size": 13, "color": INK})
     figure = styled(figure, "Caption and hardest negative, by source", height=540)
     return figure.update_layout(margin_t=figure.layout.margin.t + 66, legend_y=1.21)
+
+
+# Which words a model finds wrong, and what it would write instead (Figures 2 and 4).
+
+DOUBTED, FLAGGED = 0.4, 0.5  # from these mismatches on, a word is marked and its mismatch stands beside it
+
+
+def draw_explained_words(examples: Sequence[WordExample], *, title: str = "", subtitle: str = "") -> go.Figure:
+    """Draw each example's picture beside its sentences, with the world's truth labels and the scores (%) by model.
+
+    A word that does not fit is marked, with its mismatch in percent: orange from 40 %, vermilion from 50 %. Words that
+    the model wrote are blue. A wrong sentence's score is vermilion where it is not below the caption's.
+    """
+    rows = [(example, row) for example in examples for row in example.rows]
+    models = list(dict.fromkeys(model for _, row in rows for model in row.scores))
+    columns: dict[str, list[Cell]] = {"": [], "sentence": [], **{model: [] for model in models}}
+    for example, row in rows:
+        verdict = [] if row.truth_label is None else [TRUTH_LABELS[row.truth_label]]
+        columns[""].append([(f"{row.name} ", ""), *((words, shade) for shade, words in verdict)])
+        columns["sentence"].append([_marked(part) for part in row.parts])
+        captions = next((other.scores for other in example.rows if other.name == "caption"), {})
+        for model in models:
+            score = row.scores.get(model)
+            too_high = row.name == "made wrong" and score is not None and score >= captions.get(model, 2.0)
+            columns[model].append(("" if score is None else f"{100 * score:.2f}", VERMILION if too_high else INK))
+    starts = [sum(len(example.rows) for example in examples[:number]) for number in range(len(examples))]
+    pictures = {start: example.picture for start, example in zip(starts, examples, strict=True)}
+    widths = [1.8, 5.0] + [1.2] * len(models)
+    return draw_table(columns, title=title, subtitle=subtitle, widths=widths, picture=pictures)
+
+
+def _marked(part: Part) -> tuple[str, str]:
+    """Return a word with the colour of its mismatch, or of having been rewritten."""
+    mismatch = part.mismatch or 0.0
+    number = f" ({100 * mismatch:.0f})" if mismatch >= DOUBTED else ""
+    shade = VERMILION if mismatch >= FLAGGED else ORANGE if mismatch >= DOUBTED else BLUE if part.rewritten else ""
+    return part.text + number, shade
+
+
+def draw_found_words(found: Mapping[str, Mapping[str, BothPictures]]) -> go.Figure:
+    """Draw how often each means finds the wrong word, beside the right picture (blue) and a wrong one (grey).
+
+    Args:
+        found: what `wrong_word_found` returned, by kind of sentences.
+    """
+    title, subtitle = "The wrong word is doubted most", "blue: beside its own picture; grey: beside the next one"
+    return draw_both_pictures(found, title=title, subtitle=subtitle, measure="of the sentences, %", even=None)
+
+
+def draw_algorithm_1(step: Algorithm1) -> go.Figure:
+    """Draw a caption's way through TAGS-DC's Algorithm 1 as a table beside its picture, a row per refilled sentence.
+
+    Sentences that C1 drops are grey, the hardest purple. Beside these stand the words that probably do not fit, and
+    what would be written instead.
+    """
+    mask, refill, keep, words = "1 · mask", "2 · refill", "3 · s(I, T⁻), kept", "4 · words in doubt"
+    columns: dict[str, list[Cell]] = {mask: [], refill: [], keep: [], words: []}
+    for masked, sentences in step.maskings.items():
+        for number, refilled in enumerate(sentences):
+            explained = refilled.words.words if refilled.words else ()
+            doubts = [word for word in explained if word.rewritten or word.mismatch > FLAGGED]
+            ink = GREY if refilled.dropped else PURPLE if refilled.words else INK
+            columns[mask].append("" if number else masked)
+            columns[refill].append((refilled.negative.sentence, ink))
+            columns[keep].append(("dropped by C1" if refilled.dropped else f"{refilled.score:.3f}", ink))
+            columns[words].append(
+                ", ".join(f"{word.text} ({100 * word.mismatch:.0f} %) → {word.correction}" for word in doubts)
+            )
+    beside = [step.caption, f"s(I, T) = {step.score:.3f}"]
+    return draw_table(columns, widths=[3.0, 4.0, 1.8, 3.0], picture=step.picture, beside=beside)

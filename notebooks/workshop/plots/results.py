@@ -16,17 +16,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from itmlab.errors import ItmlabError
 from itmlab.fields import did_you_mean
 from itmlab.metrics.statistics import Interval, Share
 from itmlab.storage import read_json, write_bytes
+from itmlab.train.comparison import Comparison
 
 from ..places import project_directory, result_directory
-
-if TYPE_CHECKING:
-    from itmlab.train.comparison import Comparison
 
 ROW = {"group": "", "lower": None, "upper": None, "per_seed": None, "unit": "", "minus": "", "x": None}
 VERSIONS = ("itmlab", "numpy", "torch", "transformers")
@@ -84,8 +82,7 @@ class Result:
         """
         rows = self.select(**wanted)
         if len(rows) != 1:
-            where = ", ".join(f"{key} {value!r}" for key, value in wanted.items())
-            raise ItmlabError(f"{len(rows)} rows match, expected one", where=f"results/{self.name}.json: {where}")
+            raise ItmlabError(f"{len(rows)} rows match, expected one", where=f"results/{self.name}.json: {wanted}")
         return rows[0]
 
     def interval(self, **wanted: Any) -> Interval:
@@ -167,7 +164,7 @@ def level_rows(
     return rows
 
 
-def comparison_rows(comparison: "Comparison", group: str = "") -> list[dict[str, Any]]:
+def comparison_rows(comparison: Comparison, group: str = "") -> list[dict[str, Any]]:
     """Return every recipe's mean of every measure, with its interval and one value per seed."""
     rows = []
     for label in comparison.labels:
@@ -179,7 +176,7 @@ def comparison_rows(comparison: "Comparison", group: str = "") -> list[dict[str,
 
 
 def difference_rows(
-    comparison: "Comparison", pairs: Mapping[str, tuple[str, str]], group: str = ""
+    comparison: Comparison, pairs: Mapping[str, tuple[str, str]], group: str = ""
 ) -> list[dict[str, Any]]:
     """Return paired differences in every measure, with intervals, one value per seed, and p of "no difference".
 

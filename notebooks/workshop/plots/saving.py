@@ -148,8 +148,7 @@ def write_pages(directory: str | Path) -> Path:
             remedy = "move it out of the figures' folder"
             raise ItmlabError("not a saved figure", where=str(path), remedy=remedy) from None
         address = f"./{quote(path.stem)}"  # without "./" a name like javascript:… would be an address
-        drawn = path.with_suffix(".png").exists()
-        picture = f'<img src="{address}.png" alt="" loading="lazy">' if drawn else "no PNG: Chrome was not found"
+        picture = f'<img src="{address}.png" alt="no PNG: Chrome was not found" loading="lazy">'
         cards += f'<a class="card" href="{address}.html">{picture}{html.escape(path.stem)}</a>'
     write_bytes(index, _page(INDEX, f"<h1>itmlab</h1><div class='grid'>{cards}</div>"))
     return index

@@ -3,21 +3,19 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 from numpy import ndarray
 from PIL import Image
 
+from itmlab.text.graph import SceneGraph, SceneObject
+from itmlab.text.masking import Phrase, phrases
+
 from . import theme
 from .canvas import Canvas, Cell, data_uri, draw_table, enlarged, outlined, tinted
 from .theme import colour, label, text_width, translucent
-
-if TYPE_CHECKING:
-    from itmlab.text.graph import SceneGraph, SceneObject
-    from itmlab.text.masking import Phrase
-
 
 # A scene graph: who does something stands left, to whom right. Attributes stand in the box of their object.
 
@@ -47,7 +45,7 @@ class Box(NamedTuple):
         return middle[0] + share * across, middle[1] + share * down
 
 
-def draw_scene_graph(graph: "SceneGraph", *, title: str = "What the caption says", subtitle: str = "") -> go.Figure:
+def draw_scene_graph(graph: SceneGraph, *, title: str = "What the caption says", subtitle: str = "") -> go.Figure:
     """Draw objects as boxes with their attributes, and relations as arrows with words from subject to object."""
     canvas, columns = Canvas(), _columns(graph)
     texts = [_node_text(entity) for entity in graph.objects]
@@ -81,7 +79,7 @@ def draw_scene_graph(graph: "SceneGraph", *, title: str = "What the caption says
     return canvas.figure(title, subtitle, height=max(tallest, 90) + 10)
 
 
-def _columns(graph: "SceneGraph") -> list[list[int]]:
+def _columns(graph: SceneGraph) -> list[list[int]]:
     """Return the objects by column: subjects left of their objects, objects without relations in the last columns."""
     links = [(link.subject, link.object) for link in graph.relations]
     related = dict.fromkeys(chain(*links))
@@ -97,7 +95,7 @@ def _columns(graph: "SceneGraph") -> list[list[int]]:
     return columns + [loose[start : start + LOOSE] for start in range(0, len(loose), LOOSE)]
 
 
-def _node_text(entity: "SceneObject") -> list[str]:
+def _node_text(entity: SceneObject) -> list[str]:
     """Return the lines of an object's box: its name, then its attributes, two per line."""
     name = entity.lemma if entity.count in (None, 1) else f"{entity.count} × {entity.lemma}"
     attributes = [attribute.lemma for attribute in entity.attributes]
@@ -122,11 +120,11 @@ CLOSE_BEFORE = (".", ",", ";", ":", "!", "?", ")", "'", "’", "n't", "n’t", "
 
 
 def draw_caption_spans(
-    graphs: Sequence["SceneGraph"],
+    graphs: Sequence[SceneGraph],
     *,
     title: str = "",
     subtitle: str = "",
-    hidden: Sequence[Sequence["Phrase"] | None] | None = None,
+    hidden: Sequence[Sequence[Phrase] | None] | None = None,
     names: Sequence[str] | None = None,
 ) -> go.Figure:
     """Draw sentences as rows of a table, with a legend of colours below.
@@ -138,8 +136,6 @@ def draw_caption_spans(
         hidden: phrases of each sentence that are blotted out instead; None shows the phrases.
         names: a short text before each sentence.
     """
-    from itmlab.text.masking import phrases
-
     rows: list[Cell] = []
     kinds: set[str] = set()
     for graph, gone in zip(graphs, hidden or [None] * len(graphs), strict=True):
@@ -192,8 +188,6 @@ def draw_scene(
             large = outlined(tinted(large, mask, colour(index), 0.3), mask, colour(index), rim=False)
     left, top = side + cell + gap, 0.0
     canvas.picture(data_uri(large, largest=512, photographic=True), left, top, cell, cell)
-    left += (cell - picture.width * scale) / 2  # plotly centres a picture that is not square
-    top += (cell - picture.height * scale) / 2
     for index, (name, box) in enumerate(zip(names, boxes, strict=True)):
         x0, y0, x1, y1 = (float(value) * scale for value in box)
         dotted = {"color": colour(index), "width": 2, "dash": "dot"}

@@ -100,7 +100,7 @@ def scene():
 
 
 DRAWINGS = {
-    "forest": partial(plots.draw_forest, [(HOSTILE, []), (HOSTILE, [plots.Dot(1.0)])], axes=[{}], **TITLES),
+    "forest": partial(plots.draw_forest, [(HOSTILE, []), (HOSTILE, [[plots.Dot(1.0)]])], axes=[{}], **TITLES),
     "gains": partial(plots.draw_gains, {HOSTILE: {HOSTILE: {"RSum": ENDS}}}, {"RSum": HOSTILE}, **TITLES),
     "claims": lambda: papers.draw_claims(
         [{**CLAIM, "mark": 0.0, "margin": 0.5}, {**CLAIM, "mark": 50.0, "margin": 0.0, "here": None}], title=HOSTILE
