@@ -1,7 +1,7 @@
 """Figures of TAGS-DC: negatives as rows, their scores beside the captions', and which of their words are wrong.
 
 References:
-    Fan et al. (2022), TAGS-DC, Figures 1, 2 and 4. Changed words are in colour.
+    Fan et al. (2022), TAGS-DC, Figures 1 and 4. Changed words are in colour.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,10 +19,10 @@ from itmlab.text.alignment import token_characters
 from itmlab.text.graph import tokenise
 
 from ..analysis.negatives import SyntheticNegatives
-from ..analysis.words import Algorithm1, Part, WordExample
+from ..analysis.words import Part, WordExample
 from ..analysis.wrong_picture import BothPictures, draw_both_pictures
 from .canvas import Cell, draw_table
-from .theme import BLUE, GREY, INK, MUTED, ORANGE, PURPLE, TRUTH_LABELS, VERMILION, label, styled, translucent
+from .theme import BLUE, INK, MUTED, ORANGE, PURPLE, TRUTH_LABELS, VERMILION, label, styled, translucent
 
 # Negatives of one caption as a list, and the hardest of several captions (Figure 1b).
 
@@ -171,7 +171,7 @@ def draw_score_scatter(sources: Mapping[str, Pairs]) -> go.Figure:
     return figure.update_layout(margin_t=figure.layout.margin.t + 66, legend_y=1.21)
 
 
-# Which words a model finds wrong, and what it would write instead (Figures 2 and 4).
+# Which words a model finds wrong, and what it would write instead (Figure 4).
 
 DOUBTED, FLAGGED = 0.4, 0.5  # from these mismatches on, a word is marked and its mismatch stands beside it
 
@@ -216,26 +216,3 @@ def draw_found_words(found: Mapping[str, Mapping[str, BothPictures]]) -> go.Figu
     """
     title, subtitle = "The wrong word is doubted most", "blue: beside its own picture; grey: beside the next one"
     return draw_both_pictures(found, title=title, subtitle=subtitle, measure="of the sentences, %", even=None)
-
-
-def draw_algorithm_1(step: Algorithm1) -> go.Figure:
-    """Draw a caption's way through TAGS-DC's Algorithm 1 as a table beside its picture, a row per refilled sentence.
-
-    Sentences that C1 drops are grey, the hardest purple. Beside these stand the words that probably do not fit, and
-    what would be written instead.
-    """
-    mask, refill, keep, words = "1 · mask", "2 · refill", "3 · s(I, T⁻), kept", "4 · words in doubt"
-    columns: dict[str, list[Cell]] = {mask: [], refill: [], keep: [], words: []}
-    for masked, sentences in step.maskings.items():
-        for number, refilled in enumerate(sentences):
-            explained = refilled.words.words if refilled.words else ()
-            doubts = [word for word in explained if word.rewritten or word.mismatch > FLAGGED]
-            ink = GREY if refilled.dropped else PURPLE if refilled.words else INK
-            columns[mask].append("" if number else masked)
-            columns[refill].append((refilled.negative.sentence, ink))
-            columns[keep].append(("dropped by C1" if refilled.dropped else f"{refilled.score:.3f}", ink))
-            columns[words].append(
-                ", ".join(f"{word.text} ({100 * word.mismatch:.0f} %) → {word.correction}" for word in doubts)
-            )
-    beside = [step.caption, f"s(I, T) = {step.score:.3f}"]
-    return draw_table(columns, widths=[3.0, 4.0, 1.8, 3.0], picture=step.picture, beside=beside)
