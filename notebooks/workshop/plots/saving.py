@@ -193,7 +193,7 @@ def _hash(text: str) -> str:
 
 # One Chrome for the whole process, started at the first picture: 0.15 s per PNG instead of 2 s.
 
-PATIENCE = 120  # seconds until a Chrome that does not answer is given up
+PATIENCE = 300  # seconds until a Chrome that does not answer is given up
 
 
 def draw(figure: go.Figure) -> bytes | str:
