@@ -51,7 +51,7 @@ def draw():
     title = f"step {steps.value}, drawing {len(drawn)}"
     return [go.Figure(go.Bar(y=[steps.value]), layout={"title": {"text": title}, "height": 300})]
 Explorer([steps], draw)""",
-    "picture": 'plots.committed("pointing_seeing")',
+    "picture": 'plots.draw_result("pointing_seeing")',
 }
 NUMBER = {name: at for at, name in enumerate(CELLS, start=1)}  # cell 0 holds the imports
 FIGURE = ".js-plotly-plot"

@@ -21,7 +21,6 @@ from IPython.display import display
 
 from itmlab.data.faults import one_line
 
-from ..plots.saving import carried
 from ..plots.theme import WIDTH
 
 SCRIPT = Path(__file__).parent / "live_figure.js"
@@ -132,8 +131,7 @@ class Explorer:
     def _ipython_display_(self) -> None:
         if not front_end_listens():
             return display(*self.figures())
-        box = self.widget()
-        display({**box._repr_mimebundle_(), **carried(self.shown)}, raw=True)
+        display(self.widget())
 
 
 def wide(pixels: int = 330) -> dict[str, Any]:

@@ -78,10 +78,7 @@ def _figures(
         studied.negative_scores,
         title=f"Negatives of {direction} “{name}”",
         subtitle=template.format(**settings),
-        scores=judged.score,
-        weights=judged.weight,
-        truth_labels=judged.truth_label,
-        drawn=judged.drawn.nonzero()[0],
+        judged=judged,
     )
     others = judged.drawn.nonzero()[0]
     others = others[others >= best][:drawn]

@@ -12,6 +12,7 @@ from itmlab import text
 from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError
 from itmlab.metrics import CausalModel
+from itmlab.synthesis import Negative
 from itmlab.text.graph import SceneGraph
 from itmlab.text.masking import PROBABILITY, Masking, PhraseMasking, WordMasking, realised_share
 
@@ -19,9 +20,8 @@ from ..analysis.negatives import GENERATORS, SyntheticNegatives, synthetic_negat
 from ..analysis.scoring import as_score
 from ..analysis.words import word_example
 from ..plots.canvas import Canvas
-from ..plots.negatives import draw_negative_list
+from ..plots.negatives import Example, draw_explained_words, draw_synthetic_examples
 from ..plots.scene_graphs import draw_caption_spans, draw_scene_graph
-from ..plots.words import draw_explained_words
 from .base import Explorer, wide
 from .gallery import PicturePicker
 
@@ -108,15 +108,15 @@ def _figure(negatives: SyntheticNegatives, rows: int) -> go.Figure:
     image = int(data.image_of_caption[chosen])
     shown = negatives.first(rows)
     harder = int((negatives.difficulty >= 0).sum()) if len(negatives) else 0
-    return draw_negative_list(
-        data.images[image],
-        data.captions[chosen],
-        shown.negatives[0],
+    score = float(as_score(negatives.scorer, negatives.positive)[0])
+    scores = shown.scores[1].tolist() if len(shown) else []
+    rows = [("caption", Negative(data.captions[chosen], truth=True), score)]
+    rows += [(str(rank), *pair) for rank, pair in enumerate(zip(shown.negatives[0], scores, strict=True), start=1)]
+    return draw_synthetic_examples(
+        [Example(data.images[image], rows)],
         title=f"Negatives of caption {data.caption_ids[chosen]}",
         subtitle=f"{negatives.generator}: the {len(shown)} hardest, {harder} of which score no lower than the caption",
-        score=float(as_score(negatives.scorer, negatives.positive)[0]),
-        scores=shown.scores[1].tolist() if len(shown) else [],
-        own_captions=[data.captions[other] for other in data.captions_of_image[image].tolist() if other != chosen],
+        beside=[data.captions[other] for other in data.captions_of_image[image].tolist() if other != chosen],
     )
 
 
