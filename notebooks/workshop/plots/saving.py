@@ -195,14 +195,28 @@ def _hash(text: str) -> str:
 PATIENCE = 300  # seconds until a Chrome that does not answer is given up
 
 
+broken: list[str] = []  # why Chrome is not tried again in this process: each try could take all of PATIENCE
+
+
 def draw(figure: go.Figure) -> bytes | str:
-    """Return `figure` as PNG bytes, or one line that says why it was not drawn."""
+    """Return `figure` as PNG bytes, or one line that says why it was not drawn.
+
+    A Chrome that did not start or did not answer is not tried again. One that was killed is: a start takes 2 s.
+    """
+    if broken:
+        return broken[0]
+    started = False
     try:
-        return shared_browser().png(figure)
-    except Exception as error:  # no Chrome, or one that was killed or hangs: the next figure starts another
+        browser = shared_browser()
+        started = True
+        return browser.png(figure)
+    except Exception as error:  # kaleido raises many kinds
         shared_browser.cache_clear()
         lines = str(error).strip().splitlines() or [type(error).__name__]
-        return f"Chrome drew nothing: {lines[0]}"
+        reason = f"Chrome drew nothing: {lines[0]}"
+        if not started or isinstance(error, TimeoutError):
+            broken.append(reason)
+        return reason
 
 
 class Picture(MimetypeRenderer):
@@ -252,11 +266,11 @@ class Browser:
             return kaleido
 
         self.kaleido = self.wait(opened())
-        atexit.register(lambda: self.wait(self.kaleido.close()))
+        atexit.register(lambda: self.wait(self.kaleido.close(), seconds=10))
 
-    def wait(self, work: Any) -> Any:
+    def wait(self, work: Any, seconds: float = PATIENCE) -> Any:
         """Run a coroutine on the browser's loop and wait for its result."""
-        return asyncio.run_coroutine_threadsafe(work, self.loop).result(PATIENCE)
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result(seconds)
 
     def png(self, figure: go.Figure) -> bytes:
         """Return `figure` as a PNG at twice its size in pixels."""

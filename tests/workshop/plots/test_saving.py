@@ -50,22 +50,25 @@ def test_figures_are_drawn_at_twice_their_size_by_one_browser():
 
 
 def test_a_chrome_that_does_not_start_is_a_line_not_an_error(monkeypatch):
+    monkeypatch.setattr(saving, "broken", [])
     saving.shared_browser.cache_clear()
     monkeypatch.setenv("BROWSER_PATH", "/nowhere/chrome")
     reason = saving.draw(go.Figure())
-    saving.shared_browser.cache_clear()
     assert isinstance(reason, str) and "\n" not in reason and reason
+    monkeypatch.delenv("BROWSER_PATH")
+    assert saving.draw(go.Figure()) == reason  # it is not tried again
 
 
-@pytest.mark.parametrize("error", [TimeoutError(), OSError("broken pipe\nand more")])
-def test_a_chrome_that_draws_nothing_is_reported_and_the_next_figure_starts_another(monkeypatch, error):
+@pytest.mark.parametrize("error, starts", [(TimeoutError(), 1), (OSError("broken pipe\nand more"), 2)])
+def test_a_chrome_that_hung_is_not_tried_again_and_one_that_was_killed_is(monkeypatch, error, starts):
     def png(figure):
         raise error
 
     started = []
+    monkeypatch.setattr(saving, "broken", [])
     monkeypatch.setattr(saving, "shared_browser", cache(lambda: started.append(1) or SimpleNamespace(png=png)))
     reasons = [saving.draw(go.Figure()), saving.draw(go.Figure())]
-    assert all(reason.startswith("Chrome") and "\n" not in reason for reason in reasons) and len(started) == 2
+    assert all(reason.startswith("Chrome") and "\n" not in reason for reason in reasons) and len(started) == starts
 
 
 def test_the_json_is_the_figure_and_where_it_comes_from(folder):
