@@ -20,7 +20,9 @@ from IPython import get_ipython
 from IPython.display import display
 
 from itmlab.data.faults import one_line
+from itmlab.errors import ItmlabError
 
+from ..plots.canvas import Canvas
 from ..plots.saving import carried
 from ..plots.theme import WIDTH
 
@@ -134,6 +136,14 @@ class Explorer:
             return display(*self.figures())
         box = self.widget()
         display({**box._repr_mimebundle_(), **carried(self.shown)}, raw=True)
+
+
+def figure_or_reason(make: Callable[[], go.Figure]) -> go.Figure:
+    """Return the figure that `make` draws, or one that says in a line why it cannot be drawn."""
+    try:
+        return make()
+    except ItmlabError as error:
+        return Canvas().figure("Nothing to show", str(error), height=120)
 
 
 def wide(pixels: int = 330) -> dict[str, Any]:

@@ -6,39 +6,27 @@ import ipywidgets
 import numpy as np
 import plotly.graph_objects as go
 
-from itmlab.data.captionset import CaptionSet
 from itmlab.samplers import PRESETS
 
-from ..analysis.false_negatives import Study, curves, judge, study
+from ..analysis.false_negatives import Study, curves, judge
 from ..plots.false_negatives import draw_false_negative_probability, draw_negative_captions, draw_negative_pictures
 from .base import Explorer, wide
 
+BEST, OTHERS = 5, 4  # how many of the best-scoring negatives are listed, and of the others that were drawn
+DRAWS = 12  # how many times the sampler draws
 
-def explore_false_negatives(
-    run: Any,
-    data: CaptionSet | None = None,
-    *,
-    anchor: int = 0,
-    prior: float = 1e-4,
-    best: int = 5,
-    drawn: int = 4,
-    draws: int = 12,
-) -> Explorer:
+
+def explore_false_negatives(studied: Study, *, anchor: int = 0, prior: float = 1e-4) -> Explorer:
     """Return the explorer of FNE's probabilities over one split.
 
     Above are densities, posterior and weights with the anchor's negatives on them. Below are its best-scoring negatives
     and others that the sampler took, with the world's verdict where the data have a world.
 
     Args:
-        run: a Run or model with `data`, or a Study made before.
-        data: the split.
+        studied: the scores and statistics of a split, from `analysis.study`.
         anchor: the number of the first anchor.
         prior: the first prior.
-        best: how many of the best-scoring negatives are listed.
-        drawn: how many other negatives that were taken are listed.
-        draws: how many times the sampler draws.
     """
-    studied = run if isinstance(run, Study) else study(run, data)
     images, captions = studied.scores.shape
     direction = ipywidgets.Dropdown(options=["image", "caption"], description="anchor", **wide())
     number = ipywidgets.IntSlider(anchor, 0, images - 1, description="number", **wide())
@@ -52,7 +40,7 @@ def explore_false_negatives(
 
     def draw() -> list[go.Figure]:
         settings = {name: knob.value for name, knob in knobs.items()}
-        return _figures(studied, number.value, direction.value, settings, (best, drawn, draws))
+        return _figures(studied, number.value, direction.value, settings)
 
     def direction_moved() -> None:
         number.max = (images if direction.value == "image" else captions) - 1
@@ -64,11 +52,9 @@ def explore_false_negatives(
     return Explorer([direction, number, preset, likely, threshold, sharpness, margin], draw, following)
 
 
-def _figures(
-    studied: Study, anchor: int, direction: str, settings: dict[str, Any], numbers: tuple[int, int, int]
-) -> list[go.Figure]:
-    best, drawn, draws = numbers
-    data, judged = studied.data, judge(studied, anchor, direction, **settings, draws=draws)
+def _figures(studied: Study, anchor: int, direction: str, settings: dict[str, Any]) -> list[go.Figure]:
+    data, judged = studied.data, judge(studied, anchor, direction, **settings, draws=DRAWS)
+    drawn = judged.drawn.nonzero()[0]
     name = data.image_ids[anchor] if direction == "image" else data.caption_ids[anchor]
     span = (float(min(studied.scores.min(), 0)), 1.0)
     template = "p = {prior:.3g}, λ = {threshold:.3g}, a = {sharpness:.3g}, margin = {margin:.2g}, {preset}"
@@ -81,14 +67,13 @@ def _figures(
         scores=judged.score,
         weights=judged.weight,
         truth_labels=judged.truth_label,
-        drawn=judged.drawn.nonzero()[0],
+        drawn=drawn,
     )
-    others = judged.drawn.nonzero()[0]
-    others = others[others >= best][:drawn]
-    listed = np.concatenate([np.arange(min(best, len(judged.index))), others])
+    others = drawn[drawn >= BEST][:OTHERS]
+    listed = np.concatenate([np.arange(min(BEST, len(judged.index))), others])
     index = judged.index[listed].tolist()
     columns = {
-        "title": f"Its {best} best-scoring negatives, and {len(others)} more of {draws} drawn",
+        "title": f"Its {BEST} best-scoring negatives, and {len(others)} more of {DRAWS} drawn",
         "weights": judged.weight[listed],
         "truth_labels": None if judged.truth_label is None else judged.truth_label[listed],
         "drawn": judged.drawn[listed],

@@ -8,9 +8,15 @@ from anywidget import AnyWidget
 
 from itmlab.data.captionset import CaptionSet
 
+from ..analysis.scoring import require_captions
 from ..plots.canvas import data_uri
 
 PER_PAGE = 14  # thumbnails in one row
+
+
+def captions_in(data: CaptionSet, picture: int) -> list[tuple[str, int]]:
+    """Return a picture's captions with their numbers, as the options of a dropdown."""
+    return [(data.captions[number], number) for number in data.captions_of_image[picture].tolist()]
 
 
 class PicturePicker(AnyWidget):
@@ -21,6 +27,9 @@ class PicturePicker(AnyWidget):
     Args:
         data: the set.
         value: the picture that is chosen first.
+
+    Raises:
+        ItmlabError: an image has no caption.
     """
 
     _esm = Path(__file__).parent / "gallery.js"
@@ -33,6 +42,7 @@ class PicturePicker(AnyWidget):
     description = "picture"
 
     def __init__(self, data: CaptionSet, value: int = 0):
+        require_captions(data)
         super().__init__(value=value, page=value // PER_PAGE, layout={"width": "100%"})
         self._data = data
         self._text = [" ".join(captions).casefold() for captions in data.captions_of()]
@@ -71,7 +81,7 @@ class PicturePicker(AnyWidget):
                 {
                     "number": number,
                     "source": data_uri(self._data.images[number], largest=64, photographic=True),
-                    "caption": texts[0] if texts else "",
+                    "caption": texts[0],
                 }
                 for number, texts in zip(listed, captions, strict=True)
             ]

@@ -39,16 +39,14 @@ def view(run: Run | str | Path) -> go.Figure:
             "every tenth step": Line(_column(steps, "loss"), _column(steps, "step"), shade=BLUE, width=1),
             "mean of an epoch": Line(_column(epochs, "loss"), _column(epochs, "step"), markers=True),
         },
-        "validation recall, %": _recalls([epoch for epoch in epochs if "i2t" in epoch]),
+        "validation recall, %": _recalls(_recorded(epochs, "i2t")),
     }
-    with_gradients = [step for step in steps if "gradients" in step]
-    if with_gradients:
+    if with_gradients := _recorded(steps, "gradients"):
         counts = np.array([step["gradients"] for step in with_gradients])
         ends = SMALLEST + np.array([0, counts.shape[1]])
         exponents = _band(counts, ends, _column(with_gradients, "step"))
         panels["gradients, as powers of two"] = {"gradients": exponents}
-    with_cosines = [step for step in steps if "cosines" in step]
-    if with_cosines:
+    if with_cosines := _recorded(steps, "cosines"):
         at = _column(with_cosines, "step")
         panels["cosines of the batch"] = {}
         for kind, shade in (("positive", MATCH), ("negative", MISMATCH)):
@@ -60,6 +58,10 @@ def view(run: Run | str | Path) -> go.Figure:
     panels = {name: curves for name, curves in panels.items() if curves}
     figure = draw_curves(panels, title=recipe.name, subtitle=subtitle, axis="step", across=2)
     return figure.update_yaxes(rangemode="normal")
+
+
+def _recorded(records: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
+    return [record for record in records if name in record]
 
 
 def _column(records: list[dict[str, Any]], name: str) -> Float[ndarray, "record"]:
@@ -78,19 +80,9 @@ def _recalls(epochs: list[dict[str, Any]]) -> dict[str, Line]:
 def _band(
     counts: Int[ndarray, "step bin"], ends: tuple[float, float], at: Float[ndarray, "step"], shade: str | None = None
 ) -> Line:
-    low, middle, high = quantiles(counts, ends, (0.1, 0.5, 0.9))
-    return Line(middle, at, low, high, shade=shade)
-
-
-def quantiles(
-    counts: Int[ndarray, "step bin"], ends: tuple[float, float], shares: tuple[float, ...]
-) -> list[Float[ndarray, "step"]]:
-    """Return the values below which these shares of each histogram lie, with linear interpolation within bins.
-
-    >>> quantiles(np.array([[0, 10, 0, 0]]), (-1, 1), (0.5,))
-    [array([-0.25])]
-    """
+    """Return the median of each histogram, with the tenth and the ninetieth percentile."""
     edges = np.linspace(*ends, counts.shape[1] + 1)
-    below = np.concatenate([np.zeros((len(counts), 1)), np.cumsum(counts, axis=1)], axis=1)
+    below = np.pad(counts.cumsum(axis=1), ((0, 0), (1, 0)))
     below = below / below[:, -1:].clip(min=1)
-    return [np.array([np.interp(share, row, edges) for row in below]) for share in shares]
+    low, middle, high = np.array([np.interp((0.1, 0.5, 0.9), row, edges) for row in below]).T
+    return Line(middle, at, low, high, shade=shade)

@@ -1,5 +1,6 @@
 """Explorer of SynHNC: pick an anchor, move σ, m and ε, change the weights; see what the memories recall."""
 
+from functools import cache
 from typing import Any
 
 import ipywidgets
@@ -13,7 +14,7 @@ from ..plots.synthesis import draw_kernel_memory, draw_prototypes
 from .base import Explorer, wide
 
 
-def explore_kernel_memory(run: Any, data: CaptionSet, *, anchor: int = 0, pairs: int = 128, seed: int = 0) -> Explorer:
+def explore_kernel_memory(run: Any, data: CaptionSet, *, anchor: int = 0, pairs: int = 128) -> Explorer:
     """Return the explorer of kernel memories over a batch of a split.
 
     Args:
@@ -21,9 +22,7 @@ def explore_kernel_memory(run: Any, data: CaptionSet, *, anchor: int = 0, pairs:
         data: the split.
         anchor: the number of the first anchor in the batch.
         pairs: how many pictures with one caption each are in the batch.
-        seed: of the batch.
     """
-    batches: dict[str, SynthesisBatch] = {}
     direction = ipywidgets.Dropdown(options=["image", "caption"], description="anchor", **wide())
     last = min(pairs, len(data)) - 1
     number = ipywidgets.IntSlider(anchor, 0, last, description="number", continuous_update=False, **wide())
@@ -33,10 +32,12 @@ def explore_kernel_memory(run: Any, data: CaptionSet, *, anchor: int = 0, pairs:
     weights = ipywidgets.Dropdown(options=kinds, description="weights", **wide())
     ridge = ipywidgets.FloatLogSlider(1e-3, min=-6, max=0, step=0.25, description="ridge ε", **wide())
 
+    @cache
+    def batch_of(anchors: str) -> SynthesisBatch:
+        return synthesis_batch(run, data, direction=anchors, pairs=pairs, seed=0)
+
     def draw() -> list[go.Figure]:
-        if direction.value not in batches:
-            batches[direction.value] = synthesis_batch(run, data, direction=direction.value, pairs=pairs, seed=seed)
-        batch = batches[direction.value]
+        batch = batch_of(direction.value)
         settings = {"sigma": sigma.value, "clusters": clusters.value, "weights": weights.value}
         return _figures(batch, read_out(batch, number.value, **settings, regularisation=ridge.value), settings)
 

@@ -10,10 +10,9 @@ import plotly.graph_objects as go
 from itmlab.data.captionset import CaptionSet
 
 from ..analysis.attention import AttentionMap, Measure, caption_maps, dual_encoder_of, spoken_words
-from ..analysis.scoring import require_captions
 from ..plots.maps import draw_attention_maps, draw_words_on_patch
 from .base import Explorer, wide
-from .gallery import PicturePicker
+from .gallery import PicturePicker, captions_in
 
 ALL = "all"
 
@@ -32,11 +31,10 @@ def explore_attention(runs: Mapping[str, Any], data: CaptionSet) -> Explorer:
     Raises:
         ItmlabError: an image has no caption.
     """
-    require_captions(data)
-    names, state = list(runs), {"patch": -1}
     picture = PicturePicker(data)
-    caption = ipywidgets.Dropdown(description="caption", **wide(678))
-    word = ipywidgets.Dropdown(description="word", **wide())
+    names, state = list(runs), {"patch": -1}
+    caption = ipywidgets.Dropdown(options=captions_in(data, picture.value), description="caption", **wide(678))
+    word = ipywidgets.Dropdown(options=[(ALL, -1)], description="word", **wide())
     checkpoint = ipywidgets.Dropdown(options=[ALL, *names], description="checkpoint", **wide())
     measure = ipywidgets.Dropdown(options=["similarity", "gradient"], description="map", **wide())
 
@@ -46,17 +44,12 @@ def explore_attention(runs: Mapping[str, Any], data: CaptionSet) -> Explorer:
         return maps[name], outlines
 
     def picture_moved() -> None:
-        captions = data.captions_of_image[picture.value].tolist()
-        caption.options = [(data.captions[index], index) for index in captions]
-        caption.value = captions[0]
+        caption.options = captions_in(data, picture.value)
         state["patch"] = -1
 
     def caption_moved() -> None:
-        if caption.value is None:
-            return
         words = (text for text, _ in spoken_words(dual_encoder_of(runs[names[0]]), data.captions[caption.value]))
         word.options = [(ALL, -1), *((text, index) for index, text in enumerate(words))]
-        word.value = -1
 
     def maps() -> dict[str, list[AttentionMap]]:
         chosen = names if checkpoint.value == ALL else [checkpoint.value]
@@ -64,12 +57,11 @@ def explore_attention(runs: Mapping[str, Any], data: CaptionSet) -> Explorer:
 
     def figure(only: int) -> go.Figure:
         drawn, outlines = maps(), read(names[0], caption.value, measure.value)[1]
-        subtitle = f"“{data.captions[caption.value]}”"
         numbers = range(len(outlines)) if only < 0 else [only]
         return draw_attention_maps(
             {name: [row[number] for number in numbers] for name, row in drawn.items()},
             title="Where each word lands" if only < 0 else f"Where “{drawn[next(iter(drawn))][only].word}” lands",
-            subtitle=subtitle,
+            subtitle=f"“{data.captions[caption.value]}”",
             outlines=[outlines[number] for number in numbers],
             numbers=numbers,
         )
@@ -99,7 +91,6 @@ def explore_attention(runs: Mapping[str, Any], data: CaptionSet) -> Explorer:
         elif spoken(number):
             word.value = number
 
-    picture_moved()
     caption_moved()
     controls = [picture, checkpoint, caption, word, measure]
     return PointExplorer(controls, draw, card, pick, following={picture: picture_moved, caption: caption_moved})

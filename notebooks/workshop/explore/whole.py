@@ -8,26 +8,23 @@ import plotly.graph_objects as go
 
 from itmlab.data.captionset import CaptionSet
 from itmlab.data.pictures import read_image
-from itmlab.errors import ItmlabError
 
 from ..analysis.embeddings import embedded
 from ..analysis.rankings import Ranking, Retrievals, retrievals
-from ..analysis.scoring import require_captions
-from ..plots.canvas import Canvas, draw_table
-from ..plots.maps import MOST, draw_projection
+from ..plots.canvas import draw_table
+from ..plots.maps import draw_projection
 from ..plots.rankings import draw_ranked_captions, draw_ranked_pictures
 from ..plots.theme import TRUTH_LABELS
-from .base import wide
+from .base import figure_or_reason, wide
 from .gallery import PicturePicker
 from .maps import Point, PointExplorer
 
+FOUND = 5  # results that each model shows
 LISTED = 25  # captions of a lasso
 BY = "CIDEr"  # the relevance whose green frames show what is similar in meaning
 
 
-def explore(
-    runs: Any, data: CaptionSet, *, picture: int = 0, sentence: str = "", k: int = 5, most: int = MOST
-) -> PointExplorer:
+def explore(runs: Any, data: CaptionSet, *, picture: int = 0, sentence: str = "") -> PointExplorer:
     """Return the explorer of a set by one or more dual encoders.
 
     Above are the maps of two models (t-SNE), below what each of them finds: captions for a picture of the set or for
@@ -41,16 +38,13 @@ def explore(
         data: the set.
         picture: the number of the picture to begin with.
         sentence: a sentence to begin with instead.
-        k: how many results each model shows.
-        most: how many points a map draws.
 
     Raises:
         ItmlabError: an image has no caption, or a model does not encode pictures and captions separately.
     """
-    require_captions(data)
+    which = PicturePicker(data, picture)
     named = dict(runs) if isinstance(runs, Mapping) else {"model": runs}
     found, maps, names = retrievals(named, data, by=(BY,)), embedded(named, data), list(named)
-    which = PicturePicker(data, picture)
     typed = ipywidgets.Text(sentence, description="sentence", continuous_update=False, **wide(678))
     own = ipywidgets.FileUpload(accept="image/*", description="own picture")
     first = ipywidgets.Dropdown(options=names, value=names[0], description="model", **wide())
@@ -59,27 +53,21 @@ def explore(
     colour = ipywidgets.Dropdown(options=colours, description="colour by", **wide())
     query: dict[str, Any] = {"of": "sentence", "value": sentence} if sentence else {"of": "picture", "value": picture}
 
-    def ask(of: str, value: Any) -> None:
-        query.update(of=of, value=value)
-
     def neighbours(of: str, value: Any) -> go.Figure:
-        try:
-            return _neighbours(found, dict.fromkeys((first.value, second.value)), of, value, min(k, len(data)))
-        except ItmlabError as error:
-            return Canvas().figure("Nothing to show", str(error), height=120)
+        models = dict.fromkeys((first.value, second.value))
+        return figure_or_reason(lambda: _neighbours(found, models, of, value, min(FOUND, len(data))))
 
     def space() -> go.Figure:
         selected = any(explorer.selection.values())
-        marked = explorer.selection if selected else _picked(data, which.value)
+        picked = {"pictures": [which.value], "captions": data.captions_of_image[which.value].tolist()}
         figure = draw_projection(
             {name: maps[name].places() for name in dict.fromkeys((first.value, second.value))},
             ids={"pictures": data.image_ids, "captions": data.caption_ids},
-            picked=marked,
+            picked=explorer.selection if selected else picked,
             joined=not selected,
             labels=_labels(found, first.value, colour.value, which.value),
             title="The common space",
             subtitle=f"{len(data):,} pictures and {len(data.captions):,} captions of {data.name}",
-            most=most,
         )
         return figure.update_layout(dragmode="lasso")
 
@@ -91,20 +79,16 @@ def explore(
 
     def pick(kind: str, number: int) -> None:
         which.value = number if kind == "pictures" else int(data.image_of_caption[number])
-        ask(kind.removesuffix("s"), number)
+        query.update(of=kind.removesuffix("s"), value=number)
 
     following = {
-        which: lambda: ask("picture", which.value),
-        typed: lambda: ask("sentence", typed.value),
-        own: lambda: ask("own picture", bytes(own.value[-1]["content"]) if own.value else b""),
+        which: lambda: query.update(of="picture", value=which.value),
+        typed: lambda: query.update(of="sentence", value=typed.value),
+        own: lambda: query.update(of="own picture", value=bytes(own.value[-1]["content"]) if own.value else b""),
     }
     controls = [which, typed, own, first, second, colour]
     explorer = PointExplorer(controls, draw, card, pick, lambda points: _listed(data, points), following)
     return explorer
-
-
-def _picked(data: CaptionSet, picture: int) -> dict[str, list[int]]:
-    return {"pictures": [picture], "captions": data.captions_of_image[picture].tolist()}
 
 
 def _labels(found: Retrievals, model: str, colour: str, picture: int) -> dict[str, list[str]] | None:
@@ -116,13 +100,10 @@ def _labels(found: Retrievals, model: str, colour: str, picture: int) -> dict[st
         return {"pictures": settings, "captions": [settings[image] for image in owner]}
     if colour == "right or wrong":
         scores, words = found.similarity[model], {True: "right", False: "wrong"}
-        best_caption, best_picture = scores.argmax(dim=1), scores.argmax(dim=0)
-        right = found.positives.gather(1, best_caption[:, None])[:, 0]
-        right_caption = found.positives.gather(0, best_picture[None])[0]
-        return {
-            "pictures": [words[value] for value in right.tolist()],
-            "captions": [words[value] for value in right_caption.tolist()],
-        }
+        of_pictures = found.positives.gather(1, scores.argmax(dim=1, keepdim=True))[:, 0]
+        of_captions = found.positives.gather(0, scores.argmax(dim=0, keepdim=True))[0]
+        right = {"pictures": of_pictures, "captions": of_captions}
+        return {kind: [words[value] for value in values.tolist()] for kind, values in right.items()}
     if colour == "true of the picture":
         first_caption = int(data.captions_of_image[picture][0])
         truth = {"pictures": found.truth[:, first_caption], "captions": found.truth[picture]}

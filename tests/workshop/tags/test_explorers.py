@@ -4,6 +4,7 @@ import pytest
 from workshop.analysis.negatives import synthetic_negatives
 from workshop.explore.negatives import explore_masking, explore_negatives, explore_words
 
+from itmlab import text
 from itmlab.errors import ItmlabError
 from itmlab.scenes import load
 from itmlab.text.graph import SceneGraph, SceneObject, Span, tokenise
@@ -24,8 +25,9 @@ def parse(captions):
 
 
 @pytest.fixture
-def of_masking():
-    return opened(explore_masking("a man and a dog play with a ball", parse=parse))
+def of_masking(monkeypatch):
+    monkeypatch.setattr(text, "parse", lambda captions, **_: parse(captions))
+    return opened(explore_masking("a man and a dog play with a ball"))
 
 
 def test_it_shows_the_graph_the_phrases_and_three_draws_of_each_masking(of_masking):
@@ -77,7 +79,7 @@ def model(data):
 
 @pytest.fixture
 def of_negatives(data, model):
-    explorer = explore_negatives(model, data, picture=1, rows=4, drawn=6)
+    explorer = explore_negatives(model, data, picture=1, rows=4)
     controls(explorer)["K maskings"].value = controls(explorer)["L fillings"].value = 6
     return opened(explorer)
 
@@ -93,7 +95,7 @@ def test_it_shows_the_hardest_negatives_of_the_caption(of_negatives, data, model
 
 
 def test_each_filter_lets_more_through_than_the_one_before(data, model):
-    explorer = explore_negatives(model, data, generator="wm", rows=1000, fluent=None)
+    explorer = explore_negatives(model, data, generator="wm", rows=1000)
     controls(explorer)["K maskings"].value = 12
     result = []
     for name in ("with implied words", "the paper's", "none"):
