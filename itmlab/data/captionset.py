@@ -90,8 +90,8 @@ class CaptionSet:
             raise ItmlabError(f"{subject} images outside 0…{len(self) - 1}", where=self.name)
 
     def __getstate__(self) -> dict[str, Any]:
-        """The state of copies, which compute their own identity: they may get other regions or splits."""
-        computed = ("fingerprint", "image_groups", "caption_groups")
+        """The state of copies, which compute their own identity: they may get other pairs, regions or splits."""
+        computed = ("fingerprint", "image_groups", "caption_groups", "captions_of_image")
         return {name: value for name, value in vars(self).items() if name not in computed} | {"_identity": {}}
 
     def __len__(self) -> int:

@@ -172,18 +172,19 @@ class Items(Directive):
 
     def run(self) -> list[nodes.Node]:
         """Return one row per table or figure."""
-        from workshop.papers import items
+        from workshop.papers import entries
+        from workshop.papers.drawing import verdicts_in_words
 
         header = ["item", "what it shows", "verdicts here", "figures", "command"]
         body = [
             [
-                item["item"],
-                item["title"],
-                item["verdict"],
-                ", ".join(item["figures"]),
-                f"python -m workshop reproduce {item['name']}",
+                entry.item,
+                entry.title,
+                verdicts_in_words(entry.verdicts()),
+                ", ".join(entry.figures),
+                f"python -m workshop reproduce {entry.name}",
             ]
-            for item in items(self.arguments[0])
+            for entry in entries(self.arguments[0]).values()
         ]
         return [make_table(header, body, "listed")]
 

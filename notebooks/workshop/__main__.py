@@ -10,12 +10,10 @@ from itmlab.cli import (
     DataName,
     DataOptions,
     DataRoot,
-    File,
     Folds,
     Words,
     changes_of,
     load_data,
-    pairs,
     run_commands,
 )
 from itmlab.errors import ItmlabError
@@ -58,7 +56,6 @@ def reproduce(
     change: Annotated[Words, typer.Option("--set", help="In every recipe, FIELD=VALUE (data.steps=20).")] = None,
     folds: Folds = 1,
     run_root: Annotated[Path, typer.Option(help="Where runs and results go.")] = Path("runs/papers"),
-    out: Annotated[File, typer.Option(help="A folder for the figures.")] = None,
     data: DataName = "scenes",
     root: DataRoot = None,
     option: DataOptions = None,
@@ -75,10 +72,9 @@ def reproduce(
 
     if not fresh and (data != "scenes" or option):
         raise ItmlabError("no results of other data are committed", where="--data", remedy="add --fresh, which trains")
-    loaded = None if data == "scenes" else load_data(data, root, option)
-    options = pairs(option, "--option") if data == "scenes" else {}
-    options |= {"data": loaded, "size": size, "seeds": seeds, "changes": changes_of(change)}
-    reproduce_items(item, fresh=fresh, keep=keep, folds=folds, run_root=run_root, out=out, **options)
+    loaded = load_data(data, root, option) if data != "scenes" or option else None
+    training = {"size": size, "seeds": seeds, "folds": folds, "run_root": run_root}
+    reproduce_items(item, fresh=fresh, keep=keep, data=loaded, changes=changes_of(change), **training)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from itmlab.cli import stopping
 from itmlab.errors import ItmlabError
 
 # Seeds of scenes that no data set has; ViT and BERT learn from the same pictures, drawn once.
@@ -26,32 +27,20 @@ def pretrain(
 ) -> None:
     """Learn what tiny recipes start from, on drawn pictures of other seeds, and print marks on held-out pictures."""
     from itmlab.scenes import load
+    from itmlab.scenes.detector import WEIGHTS, labelled, learn_to_detect, marks
+    from itmlab.train import recipe as named_recipe
+    from itmlab.train.loop import train
 
     if part not in IMAGES:
         raise ItmlabError(f"no part {part!r}", where="pretrain", remedy=f"there are {', '.join(IMAGES)}")
     images = IMAGES[part] if images is None else images
     if part in RECIPES:
-        _pretrain_recipe(part, out, images)
+        recipe = named_recipe(RECIPES[part])
+        options = {"regions": recipe.data.regions or True} if recipe.model.reads == "regions" else {}
+        with stopping():
+            train(recipe, load(images=images, seed=SEEDS[part], **options), out)
         return
-    from itmlab.scenes.detector import WEIGHTS, labelled, learn_to_detect, marks
-
     model = learn_to_detect(out, load(images=images, seed=SEEDS[part]))
     held_out = load(images=max(images // 16, 1), seed=MARKS_SEED)
     accuracies = marks(model, *labelled(held_out, model.asked))
     print(f"{out / WEIGHTS}: per cent right on pictures held out, {json.dumps(accuracies)}")
-
-
-def _pretrain_recipe(part: str, out: Path, images: int) -> None:
-    from itmlab.scenes import load
-    from itmlab.train import recipe as named_recipe
-    from itmlab.train.interruption import Interrupted
-    from itmlab.train.loop import train
-
-    recipe = named_recipe(RECIPES[part])
-    on_regions = recipe.model.reads == "regions"
-    options = {"regions": recipe.data.regions or True} if on_regions else {}
-    try:
-        train(recipe, load(images=images, seed=SEEDS[part], **options), out)
-    except Interrupted as stop:
-        print(stop)
-        raise typer.Exit(stop.exit_code) from None

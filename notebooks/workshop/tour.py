@@ -13,17 +13,16 @@ from typing import Annotated, NamedTuple
 import typer
 from tqdm import tqdm
 
+from itmlab.cli import Force, Words
 from itmlab.errors import ItmlabError
 from itmlab.storage import cache_directory, cores, read_json, refuse_foreign, write_bytes
 
 from . import outputs
 from .places import figure_directory, notebook_directory, threads_of_a_process
 
-Words = list[str] | None  # the values of a repeatable option
-Force = Annotated[bool, typer.Option("--force", help="Overwrite files that itmlab did not write.")]
 CELL_TIMEOUT = 1800  # seconds; a cell that takes longer hangs
 TOUR = "itmlab_tour"  # marks executed notebooks, the only ones that the next tour overwrites
-ON_PHOTOGRAPHS = "12_"  # needs the extra "photos"
+ON_PHOTOGRAPHS = "12_on_photographs"  # needs the extra "photos"
 UNREACHABLE = "http://127.0.0.1:9"  # nothing listens there, so anything that needs the network fails at once
 WITHOUT_NETWORK = {
     "HF_HUB_OFFLINE": "1",
@@ -54,8 +53,10 @@ def run_tour(
         lab_environment()
     started = time.monotonic()
     stops = tour(notebooks, out.resolve(), jobs=jobs or min(2, cores()))
-    print("\n" + summary(stops, out.resolve(), time.monotonic() - started))
-    if not all(stop.passed for stop in stops):
+    passed = sum(stop.error is None for stop in stops)
+    print(f"\n{passed} of {len(stops)} notebooks passed in {time.monotonic() - started:.0f} s")
+    print(f"figures:            {figure_directory() / 'tour' / 'index.html'}\nexecuted notebooks: {out.resolve()}")
+    if passed < len(stops):
         raise typer.Exit(1)
     if keep:
         for notebook in notebooks:
@@ -78,11 +79,6 @@ class Stop(NamedTuple):
     error: str | None
     figures: int
 
-    @property
-    def passed(self) -> bool:
-        """Whether every cell ran to its end."""
-        return self.error is None
-
 
 def find_notebooks(only: list[str] | None = None) -> list[Path]:
     """List the ordered notebooks that ship.
@@ -94,11 +90,11 @@ def find_notebooks(only: list[str] | None = None) -> list[Path]:
         ItmlabError: this is an installed wheel, which has no notebooks, or none begins so.
     """
     notebooks = sorted(notebook_directory().glob("[0-9][0-9]_*.ipynb"))
-    for prefix in only or []:
-        if not any(path.name.startswith(prefix) for path in notebooks):
-            names = ", ".join(path.stem for path in notebooks)
-            raise ItmlabError(f"no notebook begins with {prefix!r}", remedy=f"there are {names}")
-    return [path for path in notebooks if path.name.startswith(tuple(only or [""]))]
+    chosen = [path for path in notebooks if path.name.startswith(tuple(only or [""]))]
+    if not chosen:
+        names = ", ".join(path.stem for path in notebooks)
+        raise ItmlabError(f"no notebook begins with {only}", remedy=f"there are {names}")
+    return chosen
 
 
 def tour(notebooks: list[Path], out: Path, *, jobs: int = 1) -> list[Stop]:
@@ -116,26 +112,23 @@ def tour(notebooks: list[Path], out: Path, *, jobs: int = 1) -> list[Stop]:
     """
     from itmlab.models.photographs import PHOTOS, photos_installed
 
-    chosen = []
-    for path in notebooks:
-        if path.stem.startswith(ON_PHOTOGRAPHS) and not photos_installed():
-            print(f"{path.stem}: left out, needs {PHOTOS}", flush=True)
-        else:
-            chosen.append(path)
-    return asyncio.run(_run_all(chosen, out, jobs))
+    if not photos_installed():
+        print(f"{ON_PHOTOGRAPHS}: left out, needs {PHOTOS}", flush=True)
+        notebooks = [path for path in notebooks if path.stem != ON_PHOTOGRAPHS]
+    return asyncio.run(_run_all(notebooks, out, jobs))
 
 
 async def _run_all(notebooks: list[Path], out: Path, jobs: int) -> list[Stop]:
     """Run the notebooks, `jobs` at a time; Ctrl-C cancels the tasks, which shuts their kernels down."""
     free = asyncio.Semaphore(jobs)
     threads = max(1, cores() // jobs)  # two kernels with two threads each on two cores wait for each other
-    cells = {path: sum(cell["cell_type"] == "code" for cell in read_json(path)["cells"]) for path in notebooks}
-    with tqdm(total=sum(cells.values()), unit="cell", mininterval=5, desc=f"{len(notebooks)} notebooks") as bar:
+    cells = sum(len(outputs.code_cells(read_json(path))) for path in notebooks)
+    with tqdm(total=cells, unit="cell", mininterval=5, desc=f"{len(notebooks)} notebooks") as bar:
 
         async def run(path: Path) -> Stop:
             async with free:
                 stop = await run_notebook(path, out / path.name, threads, on_cell=lambda **_: bar.update())
-            result = f"done in {stop.seconds:.0f} s, {stop.figures} figures" if stop.passed else f"FAILED\n{stop.error}"
+            result = f"FAILED\n{stop.error}" if stop.error else f"done in {stop.seconds:.0f} s, {stop.figures} figures"
             bar.write(f"{stop.notebook}: {result}")
             return stop
 
@@ -182,20 +175,18 @@ async def run_notebook(
     finally:
         write_bytes(executed, nbformat.writes(content).encode())
     seconds = time.monotonic() - started
-    return Stop(notebook.stem, seconds, error, outputs.save_figures(content, notebook.stem[:2], tour_figures()))
+    shown = outputs.save_figures(content, notebook.stem[:2], figure_directory() / "tour")
+    return Stop(notebook.stem, seconds, error, shown)
 
 
 def _kernel_environment(threads: int) -> dict[str, str]:
     """The environment of a notebook's kernel, whose working directory is the notebook's folder."""
-    # A kernel is started as `python` on the path, which must be this interpreter.
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     return {
         **threads_of_a_process(threads),
         **os.environ,
         **absolute_folders(),
         "ITMLAB_STATIC": "1",
         "ITMLAB_FIGURES": str(figure_directory().resolve()),
-        "PATH": path,
     }
 
 
@@ -203,24 +194,6 @@ def absolute_folders() -> dict[str, str]:
     """The folders that the environment names, as absolute paths for a process in another working directory."""
     names = ("ITMLAB_CACHE", "ITMLAB_FIGURES", "ITMLAB_WEIGHTS", "ITMLAB_REAL_DATA")
     return {name: str(Path(os.environ[name]).resolve()) for name in names if os.environ.get(name)}
-
-
-def tour_figures() -> Path:
-    """Return the folder of the figures that the notebooks show."""
-    return figure_directory() / "tour"
-
-
-def summary(stops: list[Stop], out: Path, elapsed: float) -> str:
-    """The table at the end of the tour, with the wall time in its last row and where everything lies."""
-    width = max(len(name) for name in ("all (wall time)", *(stop.notebook for stop in stops)))
-    lines = [f"{'notebook':<{width}}  result  seconds  figures"]
-    for stop in stops:
-        result = "passed" if stop.passed else "FAILED"
-        lines.append(f"{stop.notebook:<{width}}  {result}  {stop.seconds:7.0f}  {stop.figures:7d}")
-    lines.append(f"{'all (wall time)':<{width}}          {elapsed:7.0f}  {sum(stop.figures for stop in stops):7d}")
-    lines.append(f"figures:            {tour_figures() / 'index.html'}")
-    lines.append(f"executed notebooks: {out}")
-    return "\n".join(lines)
 
 
 # JupyterLab and the figures' pages.

@@ -37,8 +37,8 @@ def test_every_notebook_passes(toured) -> None:
 def test_it_ran_in_order_and_shows_a_figure_in_its_first_cells(toured, path: Path) -> None:
     cells = [c for c in json.loads((toured[1] / path.name).read_text())["cells"] if c["cell_type"] == "code"]
     assert [cell["execution_count"] for cell in cells] == list(range(1, len(cells) + 1))
-    early = [kind for cell in cells[:3] for output in cell["outputs"] for kind in output.get("data", {})]
-    assert any(kind.startswith("image/") or "plotly" in kind for kind in early)
+    early = [output for cell in cells[:2] for output in cell["outputs"]]
+    assert any("application/vnd.plotly.v1+json" in output.get("data", {}) for output in early)
 
 
 def test_the_figures_are_on_disk_with_their_index(toured) -> None:

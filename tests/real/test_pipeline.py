@@ -3,7 +3,7 @@
 import pytest
 from spacy.tokens import Doc
 from spacy.training import Example
-from workshop.parser.sentences import doc_of, read_sentences
+from workshop.parser.treebank import doc_of, read_sentences
 
 from itmlab.text.parsing import load_pipeline
 

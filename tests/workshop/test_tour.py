@@ -41,7 +41,7 @@ def test_each_notebook_is_run_and_what_it_shows_is_saved(notebooks, tmp_path):
     twice = SHOW.format(height=1) + "\n" + SHOW.format(height=2)
     paths = notebooks(**{"01_one": twice, "02_two": SHOW.format(height=3)})
     stops = tour(paths, tmp_path / "out", jobs=2)
-    assert [(stop.notebook, stop.passed, stop.figures) for stop in stops] == [("01_one", True, 2), ("02_two", True, 1)]
+    assert [(stop.notebook, stop.error, stop.figures) for stop in stops] == [("01_one", None, 2), ("02_two", None, 1)]
     index = (tmp_path / "figures" / "tour" / "index.html").read_text()
     assert all(f"{name}.html" in index for name in ("01_1", "01_2", "02_1"))
     executed = json.loads((tmp_path / "out" / "01_one.ipynb").read_text())
@@ -53,7 +53,7 @@ def test_each_notebook_is_run_and_what_it_shows_is_saved(notebooks, tmp_path):
 def test_outputs_are_kept_as_text_and_pictures_and_belong_to_the_code(notebooks, tmp_path):
     (path,) = notebooks(one="import sys\nprint('said')\nprint('noise', file=sys.stderr)\n" + SHOW.format(height=1))
     (stop,) = tour([path], tmp_path / "out")
-    assert stop.passed and not outputs_belong(path)
+    assert stop.error is None and not outputs_belong(path)
     keep_outputs(path, tmp_path / "out" / "one.ipynb")
     said, shown = json.loads(path.read_text())["cells"][0]["outputs"]
     assert "".join(said["text"]) == "said\n" and set(shown["data"]) == {"image/jpeg"}
@@ -68,7 +68,7 @@ def test_the_tour_goes_on_after_a_failure(notebooks, tmp_path, monkeypatch):
     paths = notebooks(raises="1 / 0", hangs="import time; time.sleep(600)", dies="import os; os._exit(1)", works="1")
     stops = tour(paths, tmp_path / "out", jobs=2)
     errors = {stop.notebook: stop.error for stop in stops if stop.error}
-    assert [stop.passed for stop in stops] == [False, False, False, True]
+    assert [stop.error is None for stop in stops] == [False, False, False, True]
     assert "ZeroDivisionError" in errors["raises"] and "timed out" in errors["hangs"] and "died" in errors["dies"]
     assert {path.name for path in (tmp_path / "out").iterdir()} == {path.name for path in paths}
 

@@ -23,7 +23,7 @@ from torch.nn.functional import cosine_similarity, interpolate
 from itmlab.data.captionset import CaptionSet
 from itmlab.data.pictures import read_image
 from itmlab.errors import ItmlabError
-from itmlab.metrics.statistics import Interval, bootstrap
+from itmlab.metrics.statistics import Interval, interval
 from itmlab.models import DualEncoder
 from itmlab.models.encoded import evaluating
 from itmlab.models.pairs import on_device
@@ -208,18 +208,13 @@ class Pointing:
 
     def measures(self) -> dict[str, Interval]:
         """Return "accuracy" and "mass", each with a 95 % interval. Images are resampled with all their words."""
-        _, group = np.unique(self.image, return_inverse=True)
-        counts, intervals = np.bincount(group), {}
-        for name, values in (("accuracy", self.hit.astype(float)), ("mass", self.mass)):
-            sums = np.bincount(group, values)
-            mean = lambda drawn, sums=sums: sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)  # noqa: E731
-            intervals[name] = bootstrap(float(values.mean()), mean, len(sums), draws=1000)
-        return intervals
+        kinds = {"accuracy": self.hit, "mass": self.mass}
+        return {name: interval(values, self.image, times=1000) for name, values in kinds.items()}
 
 
 @torch.no_grad()
-def pointing(model: Any, data: CaptionSet, *, captions_per_image: int | None = 1) -> Pointing:
-    """Measure how well the maps of words point at what the words mean.
+def pointing(model: Any, data: CaptionSet) -> Pointing:
+    """Measure how well the maps of words point at what the words mean, on the first caption of each image.
 
     A map is enlarged bilinearly to the size of the mask (`interpolate` with align_corners=False). Its peak is the first
     pixel of the largest value. Its mass is what remains after subtracting the lowest value, as the figures show it.
@@ -227,7 +222,6 @@ def pointing(model: Any, data: CaptionSet, *, captions_per_image: int | None = 1
     Args:
         model: a dual encoder or a Run of one.
         data: a set with a world.
-        captions_per_image: how many captions of each image; None takes all.
 
     Raises:
         ItmlabError: there are no masks, or no word means a visible object.
@@ -235,7 +229,7 @@ def pointing(model: Any, data: CaptionSet, *, captions_per_image: int | None = 1
     if data.world is None:
         raise ItmlabError("pointing needs masks of the objects", where=data.name, remedy="use the data set scenes")
     model = dual_encoder_of(model)
-    captions = [caption for numbers in data.captions_of_image for caption in numbers[:captions_per_image].tolist()]
+    captions = [int(numbers[0]) for numbers in data.captions_of_image if len(numbers)]
     entries: list[tuple[bool, float, float, int]] = []
     with evaluating(model):
         for start in range(0, len(captions), BATCH_SIZE):
@@ -246,6 +240,7 @@ def pointing(model: Any, data: CaptionSet, *, captions_per_image: int | None = 1
 
 
 def _measured(model: DualEncoder, data: CaptionSet, captions: list[int]) -> Iterator[tuple[bool, float, float, int]]:
+    """Yield the fields of `Pointing` for each word that means something visible, in their order."""
     images, rows = data.image_of_caption[captions].unique(return_inverse=True)
     pixels = on_device(model, model.prepare_images([data.images[image] for image in images.tolist()]))
     patches = model.encode_images(pixels).local
@@ -253,16 +248,11 @@ def _measured(model: DualEncoder, data: CaptionSet, captions: list[int]) -> Iter
     features = model.encode_captions(on_device(model, tokens)).local
     for caption, row, words in zip(captions, rows.tolist(), features, strict=True):
         for pieces, mask in _visible_words(model, data, caption):
-            weights = patch_similarity(patches[row], words[pieces].mean(dim=0), model.patch_grid)
-            yield *_measure(enlarge(weights, *mask.shape), mask), int(images[row])
-
-
-def _measure(weights: Float[ndarray, "height width"], mask: Bool[ndarray, "height width"]) -> tuple[bool, float, float]:
-    """Return whether the peak is inside the mask, the mass inside it, and the share of the picture that it covers."""
-    area = float(mask.mean())
-    above = weights - weights.min()
-    total = float(above.sum())
-    return bool(mask.flat[weights.argmax()]), float(above[mask].sum()) / total if total > 0 else area, area
+            small = patch_similarity(patches[row], words[pieces].mean(dim=0), model.patch_grid)
+            weights, area = enlarge(small, *mask.shape), float(mask.mean())
+            above = weights - weights.min()
+            mass = float(above[mask].sum() / above.sum()) if above.any() else area
+            yield bool(mask.flat[weights.argmax()]), mass, area, int(images[row])
 
 
 def enlarge(weights: Float[ndarray, "row column"], height: int, width: int) -> Float[ndarray, "height width"]:

@@ -27,7 +27,7 @@ from itmlab.storage import cache_directory, keep
 from itmlab.synthesis import SynHNC
 from itmlab.train.scores import Embeddings, embed
 
-from .scoring import Direction, model_of
+from .scoring import Direction, model_of, require_captions
 
 Plane = Float[ndarray, "point 2"]
 Features = Float[Tensor, "point dimension"] | Float[ndarray, "point dimension"]
@@ -37,7 +37,7 @@ NEIGHBOURS = 15  # of UMAP
 COMPILED_AGAIN = ("smooth_knn_dist", "compute_membership_strengths")  # by umap-learn in each process, unless cached
 
 
-def project(features: Features, method: Method = "tsne", *, seed: int = 0) -> Plane:
+def project(features: Features, method: Method = "tsne") -> Plane:
     """Place normalised features on a plane by scikit-learn's t-SNE or by UMAP, started from the principal components.
 
     Fewer than four points, or equal points, keep the coordinates of the principal components. The same features and
@@ -46,7 +46,6 @@ def project(features: Features, method: Method = "tsne", *, seed: int = 0) -> Pl
     Args:
         features: of the points.
         method: "tsne" or "umap".
-        seed: of the method.
 
     Raises:
         ItmlabError: features are not finite, or an unknown method.
@@ -60,13 +59,13 @@ def project(features: Features, method: Method = "tsne", *, seed: int = 0) -> Pl
     if len(rows) < 4 or np.ptp(rows, axis=0).max() <= 1e-6:
         return _principal_components(rows)
     libraries = [version("scikit-learn"), version("umap-learn") if method == "umap" else ""]
-    key = json.dumps([3, method, seed, libraries, rows.shape]).encode() + rows.tobytes()
+    key = json.dumps([3, method, 0, libraries, rows.shape]).encode() + rows.tobytes()
     path = cache_directory() / "projections" / f"{hashlib.sha256(key).hexdigest()[:32]}.npy"
     with suppress(OSError, ValueError, EOFError):  # not there, or not whole
         plane = np.load(path, allow_pickle=False)
         if plane.shape == (len(rows), 2) and np.isfinite(plane).all():
             return plane
-    plane = (_tsne if method == "tsne" else _umap)(rows, seed).astype(np.float32)
+    plane = (_tsne if method == "tsne" else _umap)(rows).astype(np.float32)
     keep(path, lambda file: np.save(file, plane, allow_pickle=False))
     return plane
 
@@ -90,7 +89,7 @@ def _principal_components(rows: Float[ndarray, "point dimension"]) -> Plane:
     return plane
 
 
-def _tsne(rows: Float[ndarray, "point dimension"], seed: int) -> Plane:
+def _tsne(rows: Float[ndarray, "point dimension"]) -> Plane:
     """Run Barnes-Hut t-SNE on one thread, because several threads add up in another order.
 
     References:
@@ -103,10 +102,10 @@ def _tsne(rows: Float[ndarray, "point dimension"], seed: int) -> Plane:
     start = (start * (1e-4 / max(start[:, 0].std(), 1e-12))).astype(np.float32)
     perplexity = min(PERPLEXITY, (len(rows) - 1) / 3)
     with threadpool_limits(1):
-        return TSNE(perplexity=perplexity, init=start, max_iter=750, random_state=seed, n_jobs=1).fit_transform(rows)
+        return TSNE(perplexity=perplexity, init=start, max_iter=750, random_state=0, n_jobs=1).fit_transform(rows)
 
 
-def _umap(rows: Float[ndarray, "point dimension"], seed: int) -> Plane:
+def _umap(rows: Float[ndarray, "point dimension"]) -> Plane:
     """Run UMAP; a fixed `random_state` makes it run on one thread.
 
     References:
@@ -122,15 +121,15 @@ def _umap(rows: Float[ndarray, "point dimension"], seed: int) -> Plane:
     count = min(NEIGHBOURS, len(rows) - 1)
     # Exact neighbours: umap-learn would compile its approximate search in every process, for a minute.
     distances, nearest = NearestNeighbors(n_neighbors=count, algorithm="brute").fit(rows).kneighbors(rows)
-    settings = {"n_neighbors": count, "precomputed_knn": (nearest, distances), "random_state": seed, "n_jobs": 1}
+    settings = {"n_neighbors": count, "precomputed_knn": (nearest, distances), "random_state": 0, "n_jobs": 1}
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a seed means one thread, as wanted
         return UMAP(**settings, init="pca", n_epochs=200).fit_transform(rows)
 
 
-def project_together(groups: Mapping[str, Features], method: Method = "tsne", *, seed: int = 0) -> dict[str, Plane]:
+def project_together(groups: Mapping[str, Features], method: Method = "tsne") -> dict[str, Plane]:
     """Place several sets of features of one space on one map, by name."""
-    plane = project(torch.cat([torch.as_tensor(features) for features in groups.values()]), method, seed=seed)
+    plane = project(torch.cat([torch.as_tensor(features) for features in groups.values()]), method)
     ends = np.cumsum([len(features) for features in groups.values()])
     return dict(zip(groups, np.split(plane, ends[:-1]), strict=True))
 
@@ -182,18 +181,11 @@ def embedded(models: Mapping[str, Any], data: CaptionSet, method: Method = "tsne
     """
     maps = {}
     for name, run in models.items():
-        features = _features(run, data)
+        model = features_apart(run)
+        with evaluating(model):
+            features = embed(model, data)
         maps[name] = Embedded(features, **project_together(features._asdict(), method))
     return maps
-
-
-def _features(model: Any, data: CaptionSet) -> Embeddings:
-    """Return features computed before, or the model's features of all pictures and captions."""
-    if isinstance(model, Embedded | Embeddings):
-        return model.features if isinstance(model, Embedded) else model
-    encoder = features_apart(model)
-    with evaluating(encoder):
-        return embed(encoder, data)
 
 
 def features_apart(run: Any) -> nn.Module:
@@ -211,6 +203,7 @@ def features_apart(run: Any) -> nn.Module:
 # A batch as one anchor sees it: its positives, the few hard negatives, the many easy ones, and synthesised ones.
 
 MARGIN = 0.2  # of the triplet loss that decides what is hard
+PICTURES = 128  # in the batch
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,36 +230,32 @@ class BatchNeighbourhood:
 
 
 def batch_neighbourhood(
-    model: Any,
+    features: Embeddings,
     data: CaptionSet,
     anchor: int,
     direction: Direction = "image",
     *,
-    pictures: int = 128,
     synthesis: SynHNC | None = None,
-    seed: int = 0,
 ) -> BatchNeighbourhood:
     """Put an anchor into a batch: its picture with all its captions, and other pictures with one caption each.
 
     Args:
-        model: a Run, a model, or the Embedded or Embeddings of `data`.
+        features: a model's features of `data`.
         data: the set.
         anchor: the number of the anchor.
         direction: whether it is an image or a caption.
-        pictures: the number of pictures in the batch.
         synthesis: adds synthetic negatives from those of the batch.
-        seed: of the draws and of the map.
 
     Raises:
-        ItmlabError: the anchor's image has no caption.
+        ItmlabError: an image has no caption.
     """
-    by_image, (image_features, caption_features) = direction == "image", _features(model, data)
-    generator = torch.Generator().manual_seed(seed)
+    require_captions(data)
+    by_image, generator = direction == "image", torch.Generator().manual_seed(0)
     image = anchor if by_image else int(data.image_of_caption[anchor])
-    images, captions = _members(data, image, pictures, generator)
+    images, captions = _members(data, image, generator)
     index, owners = (captions, data.image_of_caption[captions]) if by_image else (images, images)
-    query = image_features[anchor] if by_image else caption_features[anchor]
-    candidates = (caption_features if by_image else image_features)[index]
+    anchors, candidates = features if by_image else reversed(features)
+    query, candidates = anchors[anchor], candidates[index]
     positives, scores = owners == image, candidates @ query
     groups = {"anchor": query[None], "candidates": candidates, "synthetic": query.new_zeros(0, len(query))}
     if synthesis is not None:
@@ -274,23 +263,19 @@ def batch_neighbourhood(
         groups["synthetic"] = synthesised.features[synthesised.allowed]
     true = None
     if data.world is not None:
-        truth = data.world.truth(None, None)
-        true = ((truth[anchor] if by_image else truth[:, anchor])[index] == 1) & ~positives
+        truth = data.world.truth() if by_image else data.world.truth().T
+        true = (truth[anchor, index] == 1) & ~positives
     hard = ~positives & (scores > scores[positives].mean() - MARGIN)
-    planes = project_together(groups, seed=seed)
+    planes = project_together(groups)
     return BatchNeighbourhood(index, positives, hard, true, *planes.values())  # the places in the order of the groups
 
 
 def _members(
-    data: CaptionSet, image: int, pictures: int, generator: torch.Generator
+    data: CaptionSet, image: int, generator: torch.Generator
 ) -> tuple[Int64[Tensor, "image"], Int64[Tensor, "caption"]]:
     """Return the pictures of a batch, the anchor's first, and captions: all of the first, one of each other."""
-    described = torch.tensor([len(captions) > 0 for captions in data.captions_of_image])
-    if not described[image]:
-        raise ItmlabError(f"image {data.image_ids[image]} has no caption", where=data.name)
-    described[image] = False
-    others = described.nonzero().flatten()
-    others = others[torch.randperm(len(others), generator=generator)[: max(pictures - 1, 0)]]
-    owned = [data.captions_of_image[image] for image in others.tolist()]
-    drawn = [choices[torch.randint(len(choices), (1,), generator=generator)] for choices in owned]
+    others = torch.arange(len(data))[torch.arange(len(data)) != image]
+    others = others[torch.randperm(len(others), generator=generator)[: PICTURES - 1]]
+    owned = [data.captions_of_image[other] for other in others.tolist()]
+    drawn = [captions[torch.randint(len(captions), (1,), generator=generator)] for captions in owned]
     return torch.cat([torch.tensor([image]), others]), torch.cat([data.captions_of_image[image], *drawn])

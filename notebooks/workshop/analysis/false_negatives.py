@@ -6,7 +6,7 @@ References:
     Li et al. (2023), FNE, Sec. 3.2.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int, Int8
 from numpy import ndarray
+from scipy.stats import norm
 from torch import Tensor
 
 from itmlab.data.captionset import CaptionSet
@@ -48,9 +49,9 @@ class Study:
     positive_scores: Float[ndarray, "pair"]
     negative_scores: Float[ndarray, "negative"]
 
-    def posterior(self, *, prior: float = 1e-4, monotone: bool = True) -> Float[Tensor, "image caption"]:
+    def posterior(self, *, prior: float = 1e-4) -> Float[Tensor, "image caption"]:
         """Return P(match | s) of every pair under the statistics of the study."""
-        return posterior(self.scores, self.sampler.statistics, prior=prior, monotone=monotone)
+        return posterior(self.scores, self.sampler.statistics, prior=prior)
 
     def unannotated(self) -> tuple[Int[Tensor, "pair 2"], Bool[Tensor, "pair"]]:
         """Return the pairs (image, caption) that the world decides but annotation leaves out, and which are true."""
@@ -137,6 +138,9 @@ def study(
     return Study(data, scores, data.positives, truth, sampler, *samples)
 
 
+POINTS = 480  # of a curve
+
+
 def curves(
     statistics: Statistics,
     positive_score: float,
@@ -144,7 +148,6 @@ def curves(
     prior: float = 1e-4,
     threshold: float = 0.01,
     span: tuple[float, float] = (-0.2, 1.0),
-    points: int = 480,
     **weighting: Any,
 ) -> Curves:
     """Return Eqs. 5, 9 and 13 over a span of similarities, for an anchor whose positive scores `positive_score`.
@@ -155,25 +158,20 @@ def curves(
         prior: p.
         threshold: λ.
         span: the similarities shown.
-        points: the number of similarities.
         weighting: sharpness, margin and preset, as in `samplers.sampling_weights`.
 
-    >>> shown = curves(Statistics(0.7, 0.08, 0.4, 0.1), 0.72, points=3, span=(0.0, 1.0))
-    >>> shown.similarity.tolist(), (shown.mismatch > shown.match).tolist()
-    ([0.0, 0.5, 1.0], [True, True, False])
+    >>> shown = curves(Statistics(0.7, 0.08, 0.4, 0.1), 0.72, span=(0.0, 1.0))
+    >>> (shown.mismatch > shown.match)[[0, 240, 479]].tolist()
+    [True, True, False]
     """
-    grid = torch.linspace(*span, points, dtype=torch.float64)
+    grid = torch.linspace(*span, POINTS, dtype=torch.float64)
     raw, monotone = (posterior(grid, statistics, prior=prior, monotone=flag).numpy() for flag in (False, True))
     positive, settings = torch.tensor([positive_score]).double(), {"prior": prior, "threshold": threshold, **weighting}
     weight = sampling_weights(grid[None], positive, statistics, **settings)[0].numpy()
-    match = _normal(grid.numpy(), statistics.positive_mean, statistics.positive_std)
-    mismatch = _normal(grid.numpy(), statistics.negative_mean, statistics.negative_std)
+    match_mean, match_std, mismatch_mean, mismatch_std = statistics.tensors
+    match = norm.pdf(grid, match_mean, match_std)
+    mismatch = norm.pdf(grid, mismatch_mean, mismatch_std)
     return Curves(grid.numpy(), match, mismatch, raw, monotone, weight, threshold, positive_score)
-
-
-def _normal(x: Float[ndarray, "point"], mean: float, std: float) -> Float[ndarray, "point"]:
-    spread = max(std, 1e-6)  # one without spread is drawn very narrow
-    return np.exp(-((x - mean) ** 2) / (2 * spread**2)) / (spread * np.sqrt(2 * np.pi))
 
 
 def judge(
@@ -225,63 +223,33 @@ def judge(
 # How many of the negatives that a sampler takes are in truth matches: the question that recall does not answer.
 
 
-def negatives_taken(
-    study: Study, samplers: Mapping[str, Sampler], *, batch_size: int | None = None, rounds: int = 10, seed: int = 0
-) -> dict[str, tuple[float, float, float]]:
+def negatives_taken(study: Study, samplers: Mapping[str, Sampler]) -> dict[str, tuple[float, float, float]]:
     """Return the percentage of true pairs among the negatives of each sampler, with Wilson's 95 % interval.
 
-    Every picture chooses one negative caption; its positive is its best-scoring annotated caption. Undecided pairs do
-    not count. FNE's sampler gets the statistics of the study.
+    Every picture chooses one negative of all captions; its positive is its best-scoring annotated caption. Undecided
+    pairs do not count. FNE's sampler gets the statistics of the study.
 
     Args:
         study: what `study` returned, with a world.
         samplers: by name.
-        batch_size: choose among one caption each of so many random pictures, as in training without a memory; by
-            default among all captions.
-        rounds: with a batch size, how often all pictures are used.
-        seed: of all draws.
 
     Raises:
-        ItmlabError: the data have no world, the batch size does not fit, or no chosen negative is decided.
+        ItmlabError: the data have no world, or no chosen negative is decided.
     """
     require_truth(study.truth, study.data)
-    images, captions = study.scores.shape
-    if batch_size is not None and not 2 <= batch_size <= images:
-        message, remedy = f"batch_size={batch_size}", f"give 2 to {images}, or None for all captions"
-        raise ItmlabError(message, where="negatives_taken", remedy=remedy)
-    everything = torch.arange(images), torch.arange(captions)
-    pools = [everything] if batch_size is None else list(_batches(study, batch_size, rounds, seed))
-    shares = {}
+    matches, shares = study.scores.masked_fill(~study.positives, -torch.inf).max(dim=1).values, {}
     for name, sampler in samplers.items():
         if isinstance(sampler, FalseNegativeEliminating):
             sampler.load_state_dict(study.sampler.state_dict())
             sampler.minimum_positives = study.sampler.minimum_positives  # all there are
-        generator, true, owners = torch.Generator().manual_seed(seed), [], []
-        for images, captions in pools:
-            of_pairs = (study.scores, study.positives, study.truth)
-            scores, positives, truth = (matrix[images][:, captions] for matrix in of_pairs)
-            matches = scores.masked_fill(~positives, -torch.inf).max(dim=1).values
-            chosen = sampler(scores, positives, matches, generator=generator)
-            truth_labels = truth.gather(1, chosen.clamp(min=0)[:, None]).squeeze(1)
-            decided = (chosen >= 0) & (truth_labels >= 0)
-            true.append(truth_labels[decided] == 1)
-            owners.append(images[decided])
-        if not sum(map(len, true)):
+        chosen = sampler(study.scores, study.positives, matches, generator=torch.Generator().manual_seed(0))
+        truth_labels = study.truth.gather(1, chosen.clamp(min=0)[:, None]).squeeze(1)
+        decided = (chosen >= 0) & (truth_labels >= 0)
+        if not decided.any():
             raise ItmlabError(f"no negative that {name} takes is decided", where=study.data.name)
-        true_share = share(torch.cat(true), None if batch_size is None else torch.cat(owners))
-        shares[name] = true_share.percent, true_share.lower, true_share.upper
+        true = share(truth_labels[decided] == 1)
+        shares[name] = true.percent, true.lower, true.upper
     return shares
-
-
-def _batches(study: Study, size: int, rounds: int, seed: int) -> Iterator[tuple[Tensor, Tensor]]:
-    """Yield the numbers of pictures in random order, `size` at a time, and of one caption of each."""
-    chance = np.random.default_rng(seed)
-    for _ in range(rounds):
-        order = chance.permutation(len(study.data))
-        for begin in range(0, len(order) - size + 1, size):
-            some = order[begin : begin + size].tolist()
-            captions = [int(chance.choice(study.data.captions_of_image[image].numpy())) for image in some]
-            yield torch.tensor(some), torch.tensor(captions)
 
 
 # Does the posterior find false negatives, and do its numbers mean what they say?

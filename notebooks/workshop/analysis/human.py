@@ -24,7 +24,7 @@ from itmlab.data.faults import Faults, one_line
 from itmlab.data.tables import read_rows
 from itmlab.errors import ItmlabError
 from itmlab.metrics import Cider, Spice, human_judgement
-from itmlab.metrics.statistics import Correlation, Interval, percentile_interval, resample
+from itmlab.metrics.statistics import Correlation, Interval, bootstrap
 
 # Crisscrossed Captions: reading the release.
 
@@ -45,10 +45,6 @@ class Ratings:
     captions: Int64[Tensor, "pair"]
     images: Int64[Tensor, "pair"]
     scores: Float[Tensor, "pair"]
-
-    def __len__(self) -> int:
-        """The number of rated pairs."""
-        return len(self.scores)
 
 
 def crisscrossed(path: str | Path, caption_ids: Sequence[str], image_ids: Sequence[str]) -> Ratings:
@@ -103,7 +99,7 @@ READINGS = {"φ itself": "none", "φ / the picture's largest": "image", "φ / th
 LEFT_OUT = "φ, caption not among its references"
 
 
-def human_correlation(data: CaptionSet, ratings: Ratings, *, parser: str = "english") -> Readings:
+def human_correlation(data: CaptionSet, ratings: Ratings) -> Readings:
     """Return Pearson's r with the ratings of pairs: `[reading][measure]["all" | "non-ground-truth"]`.
 
     The paper does not say what the NCS of one pair is. The readings are φ itself, and φ over the largest of its picture
@@ -113,10 +109,8 @@ def human_correlation(data: CaptionSet, ratings: Ratings, *, parser: str = "engl
     Args:
         data: the set that the pairs are of.
         ratings: of pairs.
-        parser: of SPICE.
     """
-    references = data.captions_of()
-    fitted = {"NCS with SPICE": Spice(references, parser=parser), "NCS with CIDEr": Cider(references)}
+    fitted = _fitted(data)
     relevance = {name: phi.matrix(data.captions) for name, phi in fitted.items()}
     rated = (data.positives, ratings.captions, ratings.images, ratings.scores)
     tables = {reading: human_judgement(relevance, *rated, normalised=divisor) for reading, divisor in READINGS.items()}
@@ -125,13 +119,13 @@ def human_correlation(data: CaptionSet, ratings: Ratings, *, parser: str = "engl
     return {**tables, LEFT_OUT: human_judgement(left_out, *rated)}
 
 
-# Table 1 of the paper, and our correlations as rows of a result.
+def _fitted(data: CaptionSet) -> dict[str, Cider | Spice]:
+    references = data.captions_of()
+    return {"NCS with SPICE": Spice(references), "NCS with CIDEr": Cider(references)}
 
-TABLE_1: Mapping[str, Mapping[str, float]] = {  # Biten et al., Table 1: the CxC test split, 44 thousand pairs
-    "binary relevance": {"all": 0.711, "non-ground-truth": 0.0},
-    "NCS with SPICE": {"all": 0.729, "non-ground-truth": 0.536},
-    "NCS with CIDEr": {"all": 0.734, "non-ground-truth": 0.453},
-}
+
+# The correlations as rows of a result.
+
 PAIRS = {"all": "r, all pairs", "non-ground-truth": "r, without ground truth"}
 
 
@@ -150,9 +144,9 @@ def correlation_rows(readings: Readings) -> list[dict[str, Any]]:
             for pairs, correlation in table.items():
                 if isnan(correlation.value):  # a measure that is the same for all pairs
                     continue
-                ends = {"value": correlation.value, "lower": correlation.lower, "upper": correlation.upper}
-                cell = {"group": measure, "row": reading, "measure": PAIRS[pairs], "pairs": correlation.pairs}
-                rows.append({**cell, **ends})
+                row = {"group": measure, "row": reading, "measure": PAIRS[pairs], **vars(correlation)}
+                row.pop("images")
+                rows.append(row)
     return rows
 
 
@@ -162,69 +156,51 @@ PAPER_SHARE = 25 / 44  # of the paper's 44 thousand pairs are 25 thousand ground
 REWEIGHTED = "r, 57 % ground truth"
 
 
-def weighted_correlation(
-    measure: Float[ndarray, "pair"], ratings: Float[ndarray, "pair"], weights: Float[ndarray, "pair"]
-) -> float:
-    """Return Pearson's r of pairs that count by their weights.
-
-    >>> round(weighted_correlation(np.array([1.0, 2.0, 9.0]), np.array([1.0, 2.0, 0.0]), np.array([1.0, 1.0, 0.0])), 6)
-    1.0
-    """
-    covariance = np.cov(measure, ratings, aweights=weights, ddof=0)
-    return float(covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1]))
-
-
 def gain_over_annotation(
     measure: Float[ndarray, "pair"],
     annotated: Float[ndarray, "pair"],
     ratings: Float[ndarray, "pair"],
     images: Int64[ndarray, "pair"],
-    *,
-    share: float = PAPER_SHARE,
-    draws: int = 2000,
 ) -> Interval:
     """Return how much better a measure agrees with ratings than the annotation does, with a bootstrap over images.
+
+    Agreement is Pearson's r of weighted pairs: those that are ground truth weigh `PAPER_SHARE` together.
 
     Args:
         measure: of each pair.
         annotated: 1 for pairs that are ground truth, 0 for others.
         ratings: of each pair.
         images: the image of each pair.
-        share: what the ground-truth pairs weigh together; the others weigh the rest.
-        draws: of the bootstrap.
     """
     _, group = np.unique(images, return_inverse=True)
+    clusters = group.max() + 1
 
     def gain(counts: Float[ndarray, "image"]) -> float:
-        weights = counts[group]
-        for kind, part in ((1, share), (0, 1 - share)):
-            weights = np.where(annotated == kind, weights * part / weights[annotated == kind].sum(), weights)
-        own, binary = (weighted_correlation(values, ratings, weights) for values in (measure, annotated))
-        return own - binary
+        weights = counts[group].astype(float)
+        for chosen, part in ((annotated == 1, PAPER_SHARE), (annotated == 0, 1 - PAPER_SHARE)):
+            weights[chosen] *= part / weights[chosen].sum()
+        covariance = np.cov([measure, annotated, ratings], aweights=weights, ddof=0)
+        of_measure, of_annotation, of_ratings = covariance[2] / np.sqrt(covariance.diagonal())
+        return (of_measure - of_annotation) / of_ratings
 
-    drawn = resample(np.random.default_rng(0), group.max() + 1, draws, counts=True).astype(float)
-    return percentile_interval(gain(np.ones(group.max() + 1)), np.array([gain(counts) for counts in drawn]))
+    def of_draws(drawn: Int64[ndarray, "draw image"]) -> Float[ndarray, "draw"]:
+        return np.array([gain(counts) for counts in drawn])
+
+    return bootstrap(gain(np.ones(clusters)), of_draws, clusters, counts=True)
 
 
-def reweighted_rows(data: CaptionSet, ratings: Ratings, *, parser: str = "english") -> list[dict[str, Any]]:
+def reweighted_rows(data: CaptionSet, ratings: Ratings) -> list[dict[str, Any]]:
     """Return as rows of a result what SPICE and CIDEr gain over annotation at the paper's share of ground truth."""
-    references = data.captions_of()
-    fitted = {"NCS with SPICE": Spice(references, parser=parser), "NCS with CIDEr": Cider(references)}
-    annotated = data.positives[ratings.images, ratings.captions].double().numpy()
+    annotated = data.positives[ratings.images, ratings.captions].double()
     rows = []
-    for name, phi in fitted.items():
-        matrix = phi.matrix(data.captions)
-        divisors = {
-            "φ itself": torch.ones(len(ratings)),
-            "φ / the picture's largest": matrix.amax(dim=0)[ratings.images],
-            "φ / the caption's largest": matrix.amax(dim=1)[ratings.captions],
-        }
-        values = matrix[ratings.captions, ratings.images].double()
-        for reading, divisor in divisors.items():
-            known = (divisor > 0).numpy()
-            measure = (values / divisor).numpy()
-            pairs = [each[known] for each in (measure, annotated, ratings.scores.numpy(), ratings.images.numpy())]
-            value, lower, upper = gain_over_annotation(*pairs)
+    for name, phi in _fitted(data).items():
+        matrix = phi.matrix(data.captions).double()
+        values = matrix[ratings.captions, ratings.images]
+        largest = matrix.amax(dim=0)[ratings.images], matrix.amax(dim=1)[ratings.captions]
+        for reading, divisor in zip(READINGS, (torch.ones_like(values), *largest), strict=True):
+            known = divisor > 0
+            pairs = (values / divisor, annotated, ratings.scores, ratings.images)
+            gain = gain_over_annotation(*(column[known].numpy() for column in pairs))
             place = {"group": name, "row": reading, "minus": "binary relevance", "measure": REWEIGHTED}
-            rows.append({**place, "value": value, "lower": lower, "upper": upper, "pairs": int(known.sum())})
+            rows.append({**place, **gain._asdict(), "pairs": int(known.sum())})
     return rows

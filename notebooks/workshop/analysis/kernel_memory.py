@@ -20,7 +20,7 @@ from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError
 from itmlab.models.encoded import evaluating
 from itmlab.models.pairs import looked_at
-from itmlab.synthesis.synhnc import REGULARISATION, Weights, associate, kmeans, recall, squared_distances
+from itmlab.synthesis.synhnc import associate, kmeans, recall, squared_distances
 from itmlab.train.scores import embed_captions, embed_images
 
 from .embeddings import features_apart
@@ -144,25 +144,20 @@ def synthesis_batch(
     return SynthesisBatch(data, direction, images, captions, *sides, torch.eye(len(images), dtype=torch.bool), truth)
 
 
-def read_out(
-    batch: SynthesisBatch,
-    anchor: int,
-    *,
-    clusters: int = 8,
-    sigma: float = 0.1,
-    weights: Weights = "least_squares",
-    regularisation: float = REGULARISATION,
-    seed: int = 0,
-) -> ReadOut:
+def read_out(batch: SynthesisBatch, anchor: int, *, clusters: int = 8, sigma: float = 0.1, **settings: Any) -> ReadOut:
     """Run the steps of SynHNC for one anchor of the batch.
 
-    The clusters depend on `clusters` and `seed` only. The other arguments are those of `SynHNC`.
+    Args:
+        batch: what `synthesis_batch` returned.
+        anchor: the row of the anchor.
+        clusters: m. The clusters depend on nothing else.
+        sigma: σ of the kernel.
+        settings: weights and regularisation, as in `SynHNC`.
     """
     row, candidates = slice(anchor, anchor + 1), batch.candidates
     query, squared = batch.anchors[row], squared_distances(candidates, candidates)
-    generator = torch.Generator().manual_seed(seed)
-    membership = kmeans(squared, ~batch.positives[row], clusters, generator=generator)
-    settings = {"clusters": clusters, "sigma": sigma, "weights": weights, "regularisation": regularisation}
+    membership = kmeans(squared, ~batch.positives[row], clusters, generator=torch.Generator().manual_seed(0))
+    settings |= {"clusters": clusters, "sigma": sigma}
     association = associate(squared_distances(query, candidates), squared, membership, **settings)
     points = recall(candidates, membership, association.coefficients, clusters=clusters)[0]
     empty = torch.bincount(membership[0] + 1, minlength=clusters + 1)[1:] == 0
@@ -221,13 +216,13 @@ class Attribution:
     truth_labels: Sequence[int] | None = None
 
 
-def attribution(batch: SynthesisBatch, read_out: ReadOut, *, first: int = 6, prototypes: int = 3) -> list[Attribution]:
-    """Return the `first` hardest synthetic negatives of an anchor, each with its heaviest prototypes."""
+def attribution(batch: SynthesisBatch, read_out: ReadOut) -> list[Attribution]:
+    """Return the six hardest synthetic negatives of an anchor, each with its three heaviest prototypes."""
     order = read_out.hardness.argsort(descending=True, stable=True)
     order = order[~read_out.hardness[order].isnan()]
     rows = []
-    for cluster in order[:first].tolist():
-        heaviest = read_out.prototypes(cluster)[:prototypes]
+    for cluster in order[:6].tolist():
+        heaviest = read_out.prototypes(cluster)[:3]
         heaviest = heaviest[(read_out.kernel[heaviest] >= LEAST) | (heaviest == heaviest[0])]
         truth_labels = None if batch.truth is None else batch.truth[read_out.anchor, heaviest].tolist()
         weights, hardness = read_out.kernel[heaviest].tolist(), float(read_out.hardness[cluster])

@@ -4,6 +4,7 @@ References:
     Huang et al. (2021), NCR. The protocol of the committed result is METHODS 1.7.
 """
 
+import copy
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -81,28 +82,17 @@ def with_noise(data: CaptionSet, share: float, seed: int = 0) -> CaptionSet:
         return data
     if data.splits and "train" not in data.splits:
         raise ItmlabError('no split "train" to put noise into', where=data.name)
-    noisy = torch.ones(len(data), dtype=torch.bool)
-    if data.splits:
-        noisy = torch.zeros_like(noisy).index_fill(0, data.splits["train"], True)
-        for name, indices in data.splits.items():
-            if name != "train":
-                noisy[indices] = False
-    captions = noisy[data.image_of_caption].nonzero().flatten()
+    in_training = torch.zeros(len(data), dtype=torch.bool)
+    in_training[data.splits.get("train", torch.arange(len(data)))] = True
+    for name, indices in data.splits.items():
+        if name != "train":
+            in_training[indices] = False
+    captions = in_training[data.image_of_caption].nonzero().flatten()
     exchanged = exchanged_rows(data.image_of_caption[captions], share, seed)
-    image_of_caption = data.image_of_caption.clone()
-    image_of_caption[captions] = data.image_of_caption[captions[exchanged]]
-    return CaptionSet(
-        name=data.name,
-        images=data.images,
-        image_ids=data.image_ids,
-        captions=data.captions,
-        caption_ids=data.caption_ids,
-        image_of_caption=image_of_caption,
-        splits=data.splits,
-        world=data.world,
-        regions=data.regions,
-        skipped=data.skipped,
-    )
+    noisy = copy.copy(data)
+    noisy.image_of_caption = data.image_of_caption.clone()
+    noisy.image_of_caption[captions] = data.image_of_caption[captions[exchanged]]
+    return noisy
 
 
 EXCHANGES = 64  # rounds in which pairs of rows may exchange: far more than a few thousand rows need to mix

@@ -9,6 +9,7 @@ References:
 """
 
 import contextlib
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -106,11 +107,11 @@ class Side:
     def rank(self, model: str, anchor: int, *, k: int = 5, by: str = "CIDEr", relevant: int | None = None) -> Ranking:
         """Return the ranking of one query."""
         truth = None if self.truth is None else self.truth[anchor]
-        scores, phi, positives = self.similarity[model][anchor], self.relevance[by][anchor], self.positives[anchor]
-        return rank(scores, phi, k=k, positives=positives, truth=truth, relevant=relevant)
+        scores, phi = self.similarity[model][anchor], self.relevance[by][anchor]
+        return rank(scores, phi, k=k, positives=self.positives[anchor], truth=truth, relevant=relevant)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Retrievals:
     """The matrices of a split: each model's similarity, each φ's relevance, annotation and truth.
 
@@ -132,9 +133,6 @@ class Retrievals:
     truth: Int8[Tensor, "image caption"] | None
     fitted: Mapping[str, Any]
     _pictures: dict[str, Any] = field(default_factory=dict)
-
-    def __repr__(self) -> str:
-        return f"Retrievals({self.data.name}: {', '.join(self.similarity)}; by {', '.join(self.relevance)})"
 
     def side(self, direction: Direction) -> Side:
         """Return everything with the queries of one direction in rows."""
@@ -182,15 +180,8 @@ class Retrievals:
         Raises:
             ItmlabError: the model looks at regions, which a picture of your own does not have.
         """
-        one = CaptionSet(
-            name="your picture",
-            images=[picture],
-            image_ids=["your picture"],
-            captions=[],
-            caption_ids=[],
-            image_of_caption=torch.empty(0, dtype=torch.long),
-            splits={},
-        )
+        one = copy.copy(self.data)
+        one.name, one.images, one.regions = "your picture", [picture], None
         encoder = model_of(self.models[model])
         with evaluating(encoder):
             image = side_of(encoder, looked_at(encoder, one), "images")
@@ -229,8 +220,6 @@ def retrievals(runs: Mapping[str, Any], data: CaptionSet, *, by: Sequence[str] =
 
 # Several measures of the same rankings, query by query, so that models can be compared on each of them.
 
-DRAWS = 1000  # of the bootstrap
-
 
 @dataclass(frozen=True, eq=False)
 class Measured:
@@ -264,10 +253,11 @@ class Measured:
             return Interval(np.nan, np.nan, np.nan)
         _, picture = np.unique(self.picture, return_inverse=True)
         sums, counts = np.bincount(picture, np.where(counted, values, 0.0)), np.bincount(picture, counted)
-        mean = values[counted].mean()
-        return bootstrap(
-            mean, lambda drawn: (drawn @ sums) / np.maximum(drawn @ counts, 1), len(sums), draws=DRAWS, counts=True
-        )
+
+        def means(drawn: Int[ndarray, "draw picture"]) -> Float[ndarray, "draw"]:
+            return (drawn @ sums) / np.maximum(drawn @ counts, 1)
+
+        return bootstrap(values[counted].mean(), means, len(sums), draws=1000, counts=True)
 
 
 def measured(retrieved: Retrievals, direction: Direction = "t2i", *, k: int = 5, relevant: int = 10) -> Measured:
@@ -299,9 +289,9 @@ def measured(retrieved: Retrievals, direction: Direction = "t2i", *, k: int = 5,
 
 
 def semantic_recalls(
-    retrieved: Retrievals, relevant: Sequence[int], *, k: int = 5, by: str = "CIDEr"
+    retrieved: Retrievals, relevant: Sequence[int], *, k: int = 5
 ) -> dict[str, dict[str, dict[str, Float[ndarray, "m"]]]]:
-    """Return semantic recall over m, for the m unannotated candidates of largest φ.
+    """Return semantic recall over m, for the m unannotated candidates of largest CIDEr.
 
     Returns:
         `[model][direction]`: "any" is the percentage of queries with any of them among the first k, "share" the mean
@@ -311,11 +301,11 @@ def semantic_recalls(
         Biten et al. (2022), Figure 3.
     """
     depths = {"retrieved": k, "ideal": max(relevant), "keep_ground_truth": False}
-    recalls: dict[str, dict[str, dict[str, ndarray]]] = {model: {} for model in retrieved.similarity}
+    recalls = {model: {} for model in retrieved.similarity}
     for direction in ("t2i", "i2t"):
         side = retrieved.side(direction)
         for model, scores in side.similarity.items():
-            ranking = SemanticRanking.of(scores, side.relevance[by], positives=side.positives, **depths)
+            ranking = SemanticRanking.of(scores, side.relevance["CIDEr"], positives=side.positives, **depths)
             recalls[model][direction] = {
                 sense: np.array([float(ranking.recalls(k, m, sense=sense).nanmean()) for m in relevant])
                 for sense in ("any", "share")
@@ -335,8 +325,7 @@ def truth_among_relevant(
         ItmlabError: the data have no world.
     """
     require_truth(retrieved.truth, retrieved.data)
-    shares: dict[str, dict[str, ndarray]] = {}
-    most: dict[str, ndarray] = {}
+    shares, most = {}, {}
     for direction in ("t2i", "i2t"):
         side = retrieved.side(direction)
         true = ((side.truth == 1) & ~side.positives).float()

@@ -27,6 +27,7 @@ from .kernel_memory import SynthesisBatch
 from .scoring import require_truth
 
 ROUNDING = 1e-4  # of a cosine: a narrow kernel recalls the hardest negative itself, which is no harder than it
+NOISE = 128  # random directions beside the negatives
 Parameter = Literal["sigma", "clusters"]
 
 
@@ -56,7 +57,6 @@ class MemorySweep:
     """A batch's synthetic negatives over the values of a parameter.
 
     Args:
-        parameter: "sigma" or "clusters".
         values: of the parameter.
         curves: by kind of weights.
         hardest: the mean cosine of the batch's hardest negatives.
@@ -64,7 +64,6 @@ class MemorySweep:
         anchors: the number of anchors.
     """
 
-    parameter: Parameter
     values: Float[ndarray, "value"]
     curves: Mapping[str, Curve]
     hardest: float
@@ -79,31 +78,27 @@ def memory_sweep(
     *,
     weights: Sequence[Weights] = get_args(Weights),
     sigma: float = 0.1,
-    clusters: int = 8,
-    seed: int = 0,
 ) -> MemorySweep:
-    """Measure the batch's synthetic negatives at each value of "sigma" (with fixed clusters) or of "clusters"."""
-    if parameter not in get_args(Parameter) or not len(values):
-        raise ItmlabError(f"no sweep over {len(values)} values of {parameter!r}", remedy="take sigma or clusters")
+    """Measure the batch's synthetic negatives at each value of "sigma" (with eight clusters) or of "clusters"."""
+    if parameter not in get_args(Parameter):
+        raise ItmlabError(f"no sweep over {parameter!r}", remedy="take sigma or clusters")
     hardest = batch.hardest()
     columns: dict[str, list[list[float]]] = {kind: [] for kind in weights}
     for value in values:
-        settings = {"sigma": sigma, "clusters": clusters, parameter: value}
-        membership = _clusters(batch, settings["clusters"], seed)
+        settings = {"sigma": sigma, "clusters": 8, parameter: value}
+        membership = _clusters(batch, settings["clusters"])
         for kind in weights:
             association, points = _recalled(batch, membership, weights=kind, **settings)
             columns[kind].append(_measured(batch, association, points, hardest))
     rows = {kind: np.array(column).T for kind, column in columns.items()}
     curves = {kind: Curve(row[0], row[1:3], *row[3:]) for kind, row in rows.items()}
     match = float(batch.positive_scores.mean())
-    return MemorySweep(parameter, np.array(values, dtype=float), curves, float(hardest.mean()), match, len(hardest))
+    return MemorySweep(np.array(values, dtype=float), curves, float(hardest.mean()), match, len(hardest))
 
 
-def hardness(
-    batch: SynthesisBatch, synthesis: SynHNC | None = None, *, noise: int = 128, seed: int = 0
-) -> dict[str, Float[ndarray, "score"]]:
+def hardness(batch: SynthesisBatch, synthesis: SynHNC) -> dict[str, Float[ndarray, "score"]]:
     """Return the cosines that a loss gets for the batch, by what they are of."""
-    scores, allowed, random = _synthesised(batch, synthesis, noise, seed)
+    scores, allowed, random = _synthesised(batch, synthesis)
     kinds = {
         "matches": batch.positive_scores,
         "negatives of the batch": batch.scores[~batch.positives],
@@ -116,7 +111,7 @@ def hardness(
 
 
 def true_prototypes(
-    batch: SynthesisBatch, *, sigma: float = 0.1, clusters: int = 8, weights: Weights = "least_squares", seed: int = 0
+    batch: SynthesisBatch, *, sigma: float = 0.1, clusters: int = 8
 ) -> dict[str, tuple[float, float, float]]:
     """Return how many negatives are in truth matches, in percent with Wilson's 95 % interval.
 
@@ -127,8 +122,8 @@ def true_prototypes(
         ItmlabError: the data have no world.
     """
     require_truth(batch.truth, batch.data)
-    membership = _clusters(batch, clusters, seed)
-    association, points = _recalled(batch, membership, clusters=clusters, sigma=sigma, weights=weights)
+    membership = _clusters(batch, clusters)
+    association, points = _recalled(batch, membership, clusters=clusters, sigma=sigma)
     mine = membership[:, None] == torch.arange(clusters)[:, None]
     heaviest = association.kernel[:, None].masked_fill(~mine, -1).max(dim=2).indices
     truth_labels = batch.truth.gather(1, heaviest).masked_fill(~mine.any(2), -1)
@@ -143,9 +138,9 @@ def true_prototypes(
     return {kind: (true.percent, true.lower, true.upper) for kind, true in shares.items()}
 
 
-def _clusters(batch: SynthesisBatch, clusters: int, seed: int) -> Int64[Tensor, "anchor candidate"]:
+def _clusters(batch: SynthesisBatch, clusters: int) -> Int64[Tensor, "anchor candidate"]:
     """Return each candidate's cluster, -1 for the anchor's own."""
-    between, generator = squared_distances(batch.candidates, batch.candidates), torch.Generator().manual_seed(seed)
+    between, generator = squared_distances(batch.candidates, batch.candidates), torch.Generator().manual_seed(0)
     return kmeans(between, ~batch.positives, clusters, generator=generator)
 
 
@@ -183,18 +178,13 @@ TERMS = ("match", "negatives of the batch", "synthetic negatives", "Gaussian noi
 
 
 def shares_by_temperature(
-    batch: SynthesisBatch,
-    temperatures: Sequence[float],
-    synthesis: SynHNC | None = None,
-    *,
-    noise: int = 128,
-    seed: int = 0,
+    batch: SynthesisBatch, temperatures: Sequence[float], synthesis: SynHNC
 ) -> dict[str, Float[ndarray, "temperature"]]:
     """Return the share of each of `TERMS` in the denominator, mean over anchors, in percent, at each temperature.
 
     The gradient of the loss by a negative's score is the negative's share over τ.
     """
-    synthetic, allowed, random = _synthesised(batch, synthesis, noise, seed)
+    synthetic, allowed, random = _synthesised(batch, synthesis)
     columns = [
         batch.positive_scores[:, None],
         batch.scores.masked_fill(batch.positives, -torch.inf),
@@ -210,10 +200,10 @@ def shares_by_temperature(
 
 
 def _synthesised(
-    batch: SynthesisBatch, synthesis: SynHNC | None, noise: int, seed: int
+    batch: SynthesisBatch, synthesis: SynHNC
 ) -> tuple[Float[Tensor, "anchor cluster"], Bool[Tensor, "anchor cluster"], Float[Tensor, "anchor noise"]]:
     """Return the cosines with the synthetic negatives, which of them exist, and the cosines with the noise."""
-    generator = torch.Generator().manual_seed(seed)  # first the clusters, then the noise, as the loss draws
-    synthetic = (synthesis or SynHNC())(batch.anchors, batch.candidates, batch.positives, generator=generator)
-    random = gaussian_noise(noise, batch.anchors, generator=generator)
+    generator = torch.Generator().manual_seed(0)  # first the clusters, then the noise, as the loss draws
+    synthetic = synthesis(batch.anchors, batch.candidates, batch.positives, generator=generator)
+    random = gaussian_noise(NOISE, batch.anchors, generator=generator)
     return synthetic.scores(batch.anchors), synthetic.allowed, batch.anchors @ random.T

@@ -1,7 +1,7 @@
 """Four papers item by item: printed numbers, claims, what was measured here, and the verdicts.
 
 `papers.fne`, `sam`, `tags` and `itcontrast` have an `Entry` per table and figure, and for sections that claim
-something: `papers.fne.table_3.published`, `.claims`, `.table()`, `.verdict()`, `.figure()`, `.run(run_root=...)`.
+something: `papers.fne.table_3.published`, `.claims`, `.table()`, `.verdicts()`, `.run(run_root=...)`.
 `papers.ledger()` has one row per claim. `python -m workshop reproduce fne.table_3` prints an item; `--fresh` trains it.
 """
 
@@ -10,7 +10,6 @@ import subprocess
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -19,13 +18,13 @@ from itmlab.errors import ItmlabError
 
 from ..places import project_directory
 from ..plots.results import Result, save_result
+from .drawing import draw_claims, draw_costs, entry_in_lines
 from .entry import PAPERS, Claim, Entry, Table, cached_result, entries, read_paper
 
 if TYPE_CHECKING:
     import pandas
 
     from itmlab.data.captionset import CaptionSet
-    from itmlab.train import Comparison
 
 DISCLAIMER = (
     "Measured with small models on a small drawn world: a row says what holds here, "
@@ -39,22 +38,11 @@ __all__ = [
     "draw_claims",
     "draw_costs",
     "entries",
-    "items",
     "ledger",
     "reproduce",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name in ("draw_claims", "draw_costs", "entry_in_html"):  # only these need plotly
-        return getattr(import_module(f"{__name__}.drawing"), name)
-    if name in PAPERS:
-        return SimpleNamespace(**read_paper(name))
-    raise AttributeError(f"module 'itmlab.papers' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted([*__all__, *PAPERS])
+fne, sam, tags, itcontrast = (SimpleNamespace(**read_paper(paper)) for paper in PAPERS)
 
 
 def ledger(chosen: str = "all") -> "pandas.DataFrame":
@@ -80,31 +68,6 @@ def summary(chosen: str = "all") -> str:
     return f"{counts.sum()} claims of the papers: {listed}. {DISCLAIMER}"
 
 
-def items(chosen: str = "all") -> list[dict[str, Any]]:
-    """One dictionary per item, with its claims as rows of the ledger, its figures, and its verdicts in words.
-
-    "why not" says why it is not run, or what shows it where it claims nothing.
-    """
-    from .drawing import verdicts_in_words
-
-    listed = []
-    for entry in entries(chosen).values():
-        claims = entry.verdicts()
-        listed.append(
-            {
-                "item": entry.item,
-                "name": entry.name,
-                "title": entry.title,
-                "place": entry.place,
-                "claims": claims,
-                "figures": list(entry.figures),
-                "verdict": verdicts_in_words(claims),
-                "why not": entry.without or next((row["why not"] for row in claims if row["why not"]), ""),
-            }
-        )
-    return listed
-
-
 def reproduce(
     chosen: str = "all",
     *,
@@ -114,11 +77,9 @@ def reproduce(
     size: str = "tiny",
     seeds: int = 2,
     run_root: str | Path = "runs/papers",
-    out: str | Path | None = None,
     changes: Mapping[str, Any] | None = None,
     folds: int = 1,
     jobs: int | None = None,
-    **options: Any,
 ) -> dict[str, Result | None]:
     """Print items with our numbers beside the papers' and their verdicts; return each item's fresh result.
 
@@ -129,41 +90,27 @@ def reproduce(
         fresh: train the rows now instead of using the committed results; the result is written to `run_root`.
         keep: write it to `results` instead, where the ledger reads it (tiny, on scenes, unchanged only).
         folds: how many galleries the test pictures are divided into (COCO 1K: 5).
-        out: a folder for the figures.
         changes: made in every recipe.
-        options: options of the drawn world.
     """
-    from ..plots.saving import write_figure
-    from .drawing import entry_in_lines
-
-    if keep and (not fresh or data is not None or size != "tiny" or changes or folds > 1 or options):
+    if keep and (not fresh or data is not None or size != "tiny" or changes or folds > 1):
         raise ItmlabError("only a fresh tiny run on scenes, unchanged, is kept", where="--keep", remedy="leave it out")
     training = {"size": size, "seeds": seeds, "changes": changes, "run_root": run_root, "jobs": jobs}
     results: dict[str, Result | None] = {}
-    compared: list[tuple[Any, Comparison]] = []  # items with the same rows, as two tables of a paper, are compared once
+    compared = {}  # items with the same rows, as two tables of a paper, are compared once
     for name, entry in entries(chosen).items():
         results[name] = None
         if fresh and entry.rows:
-            pictures = entry.data(**options) if data is None else data
-            setting = (
-                entry.recipes(size),
-                pictures.fingerprint,
-                *(entry.tested, entry.relevance, entry.truth, entry.averaged),
-            )
-            comparison = next((earlier for same, earlier in compared if same == setting), None)
-            if comparison is None:
-                tested = entry.test_data() if entry.tested and data is None else None
+            protocol = entry.options, entry.tested, entry.relevance, entry.truth, entry.averaged
+            setting = repr((entry.recipes(size), protocol))
+            if setting not in compared:
                 began = time.monotonic()
-                comparison = entry.run(pictures, tested=tested, folds=folds, **training)
-                compared.append((setting, comparison))
+                compared[setting] = entry.run(data, folds=folds, **training)
                 print(f"{name}: {(time.monotonic() - began) / 60:.1f} minutes", flush=True)
-            comparison = replace(comparison, baseline=entry.baseline or comparison.labels[0])
+            comparison = replace(compared[setting], baseline=entry.baseline or compared[setting].labels[0])
             results[name] = replace(entry.result_of(comparison, size=size, folds=folds), commit=checked_out())
             save_result(results[name], None if keep else run_root)
             cached_result.cache_clear()
         print(entry_in_lines(entry, results[name]), end="\n\n", flush=True)
-        if out is not None and (entry.claims or entry.figures):
-            print(write_figure(entry.figure(results[name]), Path(out) / f"{name}.html", force=True))
     print(DISCLAIMER)
     return results
 

@@ -1,8 +1,7 @@
-"""Claims as figures, lines and HTML: the papers' numbers beside ours, and every item by its claims' verdicts."""
+"""Claims as figures and lines: the papers' numbers beside ours, and every item by its claims' verdicts."""
 
 import math
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any
 
 import plotly.graph_objects as go
@@ -31,11 +30,6 @@ def number(value: float, sign: str = "+") -> str:
     ('−12.3', '+0.04', '96.5')
     """
     return f"{value:{sign}.{1 if abs(value) >= 1 else 2}f}".replace("-", "−")
-
-
-def printed_number(row: Mapping[str, Any]) -> str:
-    """Write the paper's number of a claim, or "" where it has none."""
-    return number(row["printed"], _sign(row)) if known(row["printed"]) else ""
 
 
 def measured(row: Mapping[str, Any]) -> str:
@@ -69,7 +63,7 @@ def entry_in_lines(entry: Entry, result: Result | None = None) -> str:
             rows = frame[part].dropna(how="all").to_string(float_format=lambda value: f"{value:.4g}", na_rep="·")
             lines += [f"  {part}", *(f"    {line}" for line in rows.splitlines())]
     for row in entry.verdicts(result):
-        paper = f" (the paper: {printed_number(row)})" if known(row["printed"]) else ""
+        paper = f" (the paper: {number(row['printed'], _sign(row))})" if known(row["printed"]) else ""
         lines.append(f"  {measured(row)} {row['unit']}".rstrip() + f"{paper}: {row['claim']}")
         details = [row["why not"], row["by"] or row["command"]]
         if row["verdict"] == "not seen":
@@ -80,23 +74,6 @@ def entry_in_lines(entry: Entry, result: Result | None = None) -> str:
         shown = f"figures: {', '.join(entry.figures)}" if entry.figures else ""
         lines.append(f"  {'; '.join(filter(None, [entry.without, shown]))}")
     return "\n".join(lines)
-
-
-def entry_in_html(entry: Entry) -> str:
-    """Write an item as a notebook shows it: its table as printed and as measured, then each claim with its verdict."""
-    parts = [f"<h4>{escape(entry.item)}: {escape(entry.title)}</h4><p>{escape(entry.place)}</p>"]
-    if entry.published is not None:
-        parts.append(entry.table().to_html(float_format=lambda value: f"{value:.4g}", na_rep="", border=0))
-    titles = ("", "claim", "the paper", "here (95 % interval)", "unit", "how, or why not")
-    table = "".join(f'<th style="text-align:left">{title}</th>' for title in titles)
-    for row in entry.verdicts():
-        how = row["by"] or "; ".join(filter(None, (row["why not"], row["command"])))
-        cells = [row["claim"], printed_number(row), measured(row).partition(": ")[2], row["unit"], how]
-        mark = f'<td style="background:{SHADES[row["verdict"]]};color:{INK};white-space:nowrap">{row["verdict"]}</td>'
-        table += f"<tr>{mark}" + "".join(f'<td style="text-align:left">{escape(cell)}</td>' for cell in cells) + "</tr>"
-    parts.append(f"<table>{table}</table>" if entry.claims else f"<p>{escape(entry.without)}</p>")
-    parts += [f"<p>Note: {escape(note)}</p>" for note in entry.notes]
-    return "".join(parts)
 
 
 # Figures.

@@ -21,7 +21,6 @@ from ..plots.results import Result, comparison_rows, difference_rows, list_resul
 
 if TYPE_CHECKING:
     import pandas
-    import plotly.graph_objects as go
 
     from itmlab.data.captionset import CaptionSet
     from itmlab.train import Comparison
@@ -46,11 +45,6 @@ class Table:
     columns: Sequence[str]
     rows: Mapping[str, Sequence[float]]
 
-    def __post_init__(self) -> None:
-        wrong = [label for label, numbers in self.rows.items() if len(numbers) != len(self.columns)]
-        if wrong:
-            raise ItmlabError(f"expected {len(self.columns)} numbers per row", where=", ".join(wrong))
-
     def value(self, row: str, column: str) -> float:
         """A printed number. RSum, where the table does not print it, is the sum of the printed recalls.
 
@@ -62,12 +56,6 @@ class Table:
             return numbers[column]
         prefix = column.removesuffix("RSum")
         return sum(number for name, number in numbers.items() if name.startswith(prefix) and "R@" in name)
-
-    def frame(self) -> "pandas.DataFrame":
-        """The table as a pandas data frame."""
-        import pandas
-
-        return pandas.DataFrame.from_dict(dict(self.rows), orient="index", columns=list(self.columns))
 
 
 @dataclass(frozen=True)
@@ -85,7 +73,6 @@ class Claim:
         expected: whether the value should be higher or lower than `mark`, or equal to it within `margin`.
         by: the protocol of `measured`, in words.
         printed: the paper's number where it is not a difference of two rows.
-        headroom: where another result has measured what a perfect method would gain, named like `measured`.
         without: why the claim is not measured.
     """
 
@@ -99,7 +86,6 @@ class Claim:
     margin: float = 0.0
     unit: str = ""
     printed: float | None = None
-    headroom: Mapping[str, Any] = field(default_factory=dict)
     without: str = ""
     kind: Literal["paper", "control", "own"] = "paper"
 
@@ -162,7 +148,6 @@ class Entry:
         oracle: the row that must win, because it knows what is true. Its lead over a claim's second row is the
             headroom of the claim.
         harmful: the row that must lose, because it is trained to.
-        rows_here: another result that has measured the table's rows, and its labels by ours.
         figures: committed figures that show it.
         options: the data set's options; `tested` are those of the pictures that rows are tested on, if different.
         truth: whether rows are also measured against everything that is true.
@@ -182,7 +167,6 @@ class Entry:
     baseline: str | None = None
     oracle: str = ""
     harmful: str = ""
-    rows_here: Mapping[str, Any] = field(default_factory=dict)
     relevance: Literal["spice"] | None = None
     truth: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -264,19 +248,23 @@ class Entry:
         labels = {*self.rows, *self.averaged}
         trainable = bool(claim.compare) and not claim.without and {*claim.compare[:2]} <= labels
         interval, by, source = Interval(math.nan, math.nan, math.nan), claim.by, ""
+        p = math.nan  # also where equality is claimed
         command = self.command if trainable else ""
         pair = dict(zip(("row", "minus"), claim.compare, strict=False))
         seeds = len(run.seeds) if run else 0
         if seeds > 1 and claim.compare and not claim.without and run.select(**pair, measure=claim.measure):
             interval, by = self._answer(claim, run)
             source = self.name
+            if claim.expected != "equal":
+                p = run.row(**pair, measure=claim.measure).get("p", math.nan)
         elif claim.measured:
             interval, source = claim.interval(), claim.measured["result"]
             command = command or cached_result(source).command
         says, reason = "not run", ""
-        headroom = self.headroom(claim, run if source == self.name else None)
+        own_run = run if source == self.name else None
+        headroom = self.headroom(claim, own_run)
         if source:
-            reason = self._why_no_test(claim, headroom, run if source == self.name else None)
+            reason = self._why_no_test(claim, headroom, own_run)
             decided = verdict(interval, expected=claim.expected, mark=claim.mark, margin=claim.margin)
             says = "no test" if reason else decided
         elif trainable and seeds == 1:
@@ -299,7 +287,7 @@ class Entry:
             "upper": interval.upper,
             "headroom": headroom,
             "verdict": says,
-            "p": self._p(claim, run) if source == self.name else math.nan,
+            "p": p,
             "smallest": smallest_effect(interval),
             "by": by,
             "measured in": source,
@@ -315,22 +303,11 @@ class Entry:
             by += ", from encoders that InfoNCE had aligned, where no paper starts"
         measures = [measure for measure in self.added(claim) if run.select(row=row, minus=minus, measure=measure)]
         if not measures:  # an older result, which kept the differences of sums only
-            levels = [self._level(run, label, self.added(claim)) for label in (row, minus)]
-            by += f"; RSum of six recalls, where the paper prints four: on those it is {levels[0] - levels[1]:+.1f}"
+            levels = self.table(run).reindex(columns=[("here", recall) for recall in self.added(claim)]).sum(axis=1)
+            change = levels[row] - levels[minus]
+            by += f"; RSum of six recalls, where the paper prints four: on those it is {change:+.1f}"
         intervals = [run.interval(row=row, minus=minus, measure=measure) for measure in measures or ["RSum"]]
         return sum_of(intervals), by
-
-    def _p(self, claim: Claim, run: Result | None) -> float:
-        """Return p of "no difference" for a claim of a run of this entry; NaN if equality is claimed or it has none."""
-        if run is None or claim.expected == "equal":
-            return math.nan
-        (row,) = run.select(row=claim.compare[0], minus=claim.compare[1], measure=claim.measure)
-        return row.get("p", math.nan)
-
-    def _level(self, run: Result, label: str, measures: Sequence[str]) -> float:
-        """The sum of a row's measures."""
-        rows = run.select(row=label, minus="")
-        return sum(row["value"] for row in rows if row["measure"] in measures)
 
     def headroom(self, claim: Claim, run: Result | None) -> float:
         """Return how much a perfect method would gain in the unit of the claim; NaN where that is not measured.
@@ -345,7 +322,7 @@ class Entry:
             level = {"row": claim.compare[1], "minus": ""}
             values, shares = (run.select(**level, measure=measure) for measure in ("RSum", SHARE_OF_TRUTH))
             return values[0]["value"] * (100 / shares[0]["value"] - 1) if values and shares else math.nan
-        return _interval(claim.headroom).value if claim.headroom else math.nan
+        return math.nan
 
     def _why_no_test(self, claim: Claim, headroom: float, run: Result | None) -> str:
         """Return why the experiment could not have shown the opposite, or "".
@@ -363,47 +340,22 @@ class Entry:
                     return f"the control {control!r} {fault}"
         return ""
 
-    def verdict(self) -> "pandas.DataFrame":
-        """`verdicts` as a pandas data frame."""
-        import pandas
-
-        return pandas.DataFrame(self.verdicts())
-
     def table(self, result: Result | None = None) -> "pandas.DataFrame":
         """The printed rows beside those measured here: columns ("printed", ...) and ("here", ...)."""
         import pandas
 
         if self.published is None:
-            raise ItmlabError(f"{self.item} is not a table", remedy="its figure: .figure()")
-        printed = self.published.frame()
-        labels = {label: label for label in (*printed.index, *self.rows, *self.averaged)}
+            raise ItmlabError(f"{self.item} is not a table")
+        printed = pandas.DataFrame.from_dict(self.published.rows, orient="index", columns=self.published.columns)
         run = result or self.result()
-        if run is None and self.rows_here:
-            run, labels = cached_result(self.rows_here["result"]), self.rows_here["labels"]
-        measured = {label: {} for label in dict.fromkeys((*printed.index, *labels))} if run else {}
-        for label in measured.keys() & labels.keys():
-            rows = run.select(row=labels[label], minus="")
-            measured[label] = {row["measure"]: row["value"] for row in rows}
-        measured = {label: row for label, row in measured.items() if row or label in printed.index}
+        measured = {}
+        for label in (*printed.index, *self.rows, *self.averaged) if run else ():
+            levels = {row["measure"]: row["value"] for row in run.select(row=label, minus="")}
+            if levels or label in printed.index:
+                measured[label] = levels
         columns = [name for name in COLUMNS if any(name in row for row in measured.values())]
         here = pandas.DataFrame.from_dict(measured, orient="index").reindex(columns=columns).astype(float)
         return pandas.concat({"printed": printed, "here": here}, axis=1)
-
-    def figure(self, result: Result | None = None) -> "go.Figure":
-        """Each claim's printed number beside ours; for an entry without claims, its first committed figure."""
-        from ..plots.saving import committed
-        from . import draw_claims
-
-        if self.claims:
-            return draw_claims(self.verdicts(result), title=f"{self.item}: {self.title}")
-        if not self.figures:
-            raise ItmlabError(f"{self.item} has no figure here", remedy=self.without)
-        return committed(self.figures[0])
-
-    def _repr_html_(self) -> str:
-        from . import entry_in_html
-
-        return entry_in_html(self)
 
     # Runs.
 
@@ -417,7 +369,6 @@ class Entry:
         chosen: Sequence[str] | None = None,
         changes: Mapping[str, Any] | None = None,
         jobs: int | None = None,
-        progress: bool = True,
     ) -> dict[str, list[Any]]:
         """Train the table's rows and return the runs by label; finished runs in `run_root` are reused.
 
@@ -432,12 +383,12 @@ class Entry:
         if not self.rows:
             raise ItmlabError(f"{self.item} has no recipes to run", remedy=self.without or "see its figure")
         recipes = {label: recipe.replace(**dict(changes or {})) for label, recipe in self.recipes(size).items()}
-        labels = list(recipes) if chosen is None else list(chosen)
-        for label in labels or [""]:
+        labels = list(chosen or recipes)
+        for label in labels:
             by_name(label, recipes, "row")
         names = run_names(recipes)
         data = data or self.data()
-        options = {"run_root": run_root, "jobs": jobs, "progress": progress}
+        options = {"run_root": run_root, "jobs": jobs}
         earlier = {label: self.stage_before(label) for label in labels if self.stage_before(label)}
         first = dict.fromkeys([*(label for label in labels if label not in earlier), *earlier.values()])
         rows = {names[label]: recipes[label] for label in first}
@@ -449,34 +400,27 @@ class Entry:
                 stage = {names[label]: recipes[label].replace(start=str(run.directory))}
                 groups[label] += trained(stage, data, seeds=[run.recipe.seed], **options)[names[label]]
         groups = {label: groups[label] for label in labels}
-        if chosen is None and len(groups[labels[0]]) > 2:  # of two seeds both pairs are the same
+        if not chosen and len(groups[labels[0]]) > 2:  # of two seeds both pairs are the same
             for label, averaged in self.averaged.items():
                 runs = groups[averaged]
                 groups[label] = [ensemble(pair) for pair in zip(runs, [*runs[1:], runs[0]], strict=True)]
         return groups
 
-    def run(
-        self, data: "CaptionSet | None" = None, *, tested: "CaptionSet | None" = None, folds: int = 1, **options: Any
-    ) -> "Comparison":
+    def run(self, data: "CaptionSet | None" = None, *, folds: int = 1, **options: Any) -> "Comparison":
         """Train the table's rows (with `options` as `runs` takes them) and compare them.
 
         Args:
-            data: what to train on.
-            tested: the data whose test split rows are compared on, if different.
+            data: what to train on, and whose test split rows are compared on; the drawn worlds by default.
             folds: how many galleries the test pictures are divided into (COCO 1K: 5).
         """
         from itmlab.train import compare_runs
 
-        if data is None and self.tested:
-            tested = tested or self.test_data()
-        if data is None and self.rows:
-            data = self.data()
         groups = self.runs(data, **options)
         measures = {"baseline": self.baseline, "relevance": self.relevance, "truth": self.truth, "folds": folds}
-        return compare_runs(groups, tested or data, **measures, progress=options.get("progress", True))
+        return compare_runs(groups, data or self.test_data(), **measures)
 
     def data(self, **options: Any) -> "CaptionSet":
-        """The drawn world with the regions that its tiny recipes need; `options` go before its own."""
+        """The drawn world with the regions that its tiny recipes need; `options` replace the entry's."""
         from itmlab.data import load
 
         recipe = next(iter(self.recipes().values()))
@@ -493,6 +437,10 @@ class Entry:
         pairs += [(self.oracle, other) for _, other in pairs]
         pairs += [(control, comparison.baseline) for control in (self.oracle, self.harmful)]
         pairs = [pair for pair in pairs if {*pair} <= {*comparison.labels}]
+        recipes = {label: runs[0].recipe.to_json() for label, runs in comparison.runs.items()}
+        for label in self.rows.keys() & recipes.keys():
+            if self.stage_before(label):  # instead of this machine's path
+                recipes[label]["start"] = f"the run of {self.stage_before(label)}"
         rows = comparison_rows(comparison)
         for row, minus in dict.fromkeys(map(tuple, pairs)):
             rows += difference_rows(comparison, {row: (row, minus)})
@@ -504,14 +452,9 @@ class Entry:
             protocol=f"METHODS, {self.item}",
             data=comparison.data,
             seeds=list(comparison.seeds),
-            recipes={label: self._recipe_in_json(label, runs[0]) for label, runs in comparison.runs.items()},
+            recipes=recipes,
             details=details | ({"tested on": dict(self.tested)} if self.tested else {}),
         )
-
-    def _recipe_in_json(self, label: str, run: Any) -> dict[str, Any]:
-        """The recipe of a row's run; instead of this machine's path it names the row that the run continues."""
-        before = self.stage_before(label) if label in self.rows else ""
-        return run.recipe.to_json() | ({"start": f"the run of {before}"} if before else {})
 
 
 # Reading the TOML files.
@@ -564,13 +507,9 @@ def entries(chosen: str = "all") -> dict[str, Entry]:
     >>> list(entries("itcontrast"))[-1]
     'itcontrast.figure_3'
     """
-    papers = {paper: {entry.name: entry for entry in read_paper(paper).values()} for paper in PAPERS}
-    every = {name: entry for paper in papers.values() for name, entry in paper.items()}
-    if chosen == "all":
-        return every
-    if chosen in papers:
-        return papers[chosen]
-    return {chosen: by_name(chosen, {**every, **dict.fromkeys(["all", *papers])})}
+    papers = [chosen] if chosen in PAPERS else PAPERS
+    listed = {entry.name: entry for paper in papers for entry in read_paper(paper).values()}
+    return listed if chosen in ("all", *PAPERS) else {chosen: by_name(chosen, listed)}
 
 
 def run_names(recipes: "Mapping[str, Recipe]") -> dict[str, str]:

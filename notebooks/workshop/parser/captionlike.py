@@ -6,9 +6,7 @@ Captions differ from news text: noun phrases, bare participles ("a man driving a
 import random
 import re
 from collections.abc import Iterator
-from dataclasses import replace
-
-from .sentences import Sentence, Word
+from dataclasses import dataclass, replace
 
 CASES = frozenset({"case", "mark", "cc", "punct", "discourse", "vocative"})
 LOST_WITH_THE_AUXILIARY = CASES | {"aux", "aux:pass", "cop", "expl", "conj", "parataxis", "dislocated", "nsubj:outer"}
@@ -18,6 +16,28 @@ WHO = (
     "man woman boy girl person child dog cat bird horse player guy lady cow skier surfer train bus giraffe "
     "baby bear skateboarder rider"
 )
+
+
+@dataclass(frozen=True)
+class Word:
+    """One syntactic word of a sentence.
+
+    Args:
+        head: the position of its head in the sentence (from 0), or its own position at the root.
+        space: whether a space follows.
+    """
+
+    form: str
+    lemma: str
+    upos: str
+    xpos: str
+    features: str
+    head: int
+    relation: str
+    space: bool = True
+
+
+Sentence = tuple[Word, ...]
 
 
 def without_final_stop(sentence: Sentence) -> Sentence:

@@ -1,45 +1,51 @@
 """Training of the parser that ships with itmlab: `python -m workshop.parser.treebank TREEBANK OUTPUT`.
 
-spaCy reads the treebank and trains with `itmlab/text/english/training.cfg`. This script prepares the training documents
-(caption-like versions of the treebank's sentences, and trees of captions), and removes from the result what only
-training needs. `python -m spacy benchmark accuracy OUTPUT OUTPUT/dev.spacy --gold-preproc` prints its scores.
+spaCy reads the treebank and trains with `itmlab/text/english/training.cfg`. This script prepares the documents:
+caption-like versions of the treebank's sentences, and trees of captions. The trained pipeline is `OUTPUT/model-best`,
+and `python -m spacy benchmark accuracy OUTPUT/model-best OUTPUT/dev.spacy --gold-preproc` prints its scores.
 
 `caption_trees.conllu.xz` holds 26,929 dependency trees of FACTUAL's training captions (Li et al., Findings of ACL
 2023). Each caption's hand-made scene graph explains it word by word and leaves one tree. They were derived by
 `captions.py`, which the repository held until commit 605b455.
 """
 
+import gzip
+import lzma
 import random
-import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from itmlab import text
 from itmlab.errors import ItmlabError
-from itmlab.storage import write_json
-from itmlab.text.parsing import load_pipeline
 
 from . import captionlike
-from .sentences import Sentence, doc_of, read_sentences
+from .captionlike import Sentence, Word
 
-TRAINING = Path(text.__file__).parent / "english" / "training.cfg"
+if TYPE_CHECKING:
+    from spacy import Vocab
+    from spacy.tokens import Doc
+
+ENGLISH = Path(text.__file__).parent / "english"
 CAPTION_TREES = Path(__file__).with_name("caption_trees.conllu.xz")
 CAPTION_SHARE = 0.5
-ABOUT = {
-    "name": "english",
-    "version": "0.2.0",
-    "description": "Captions: tags, heads, lemmas (UD English EWT and FACTUAL captions)",
-    "license": "CC BY-SA 4.0",
+KEPT_FEATURES = {
+    "Number": ("NOUN", "PROPN", "PRON"),
+    "VerbForm": ("VERB", "AUX"),
+    "Tense": ("VERB", "AUX"),
+    "Voice": ("VERB",),
+    "NumType": ("NUM", "ADJ"),
+    "Degree": ("ADJ", "ADV"),
+    "Poss": ("PRON",),
 }
 
 
 def train(
-    treebank: Annotated[Path, typer.Argument(help="Folder with train.conllu.gz and dev.conllu.gz.")],
-    output: Annotated[Path, typer.Argument(help="New folder for the trained pipeline.")],
+    treebank: Annotated[Path, typer.Argument(exists=True, help="Folder with train.conllu.gz and dev.conllu.gz.")],
+    output: Annotated[Path, typer.Argument(help="New folder for the documents and the trained pipeline.")],
     steps: Annotated[int, typer.Option(help="Updates.")] = 4400,
     seed: Annotated[int, typer.Option(help="Seed of the augmentation and of the training.")] = 0,
 ) -> None:
@@ -48,14 +54,12 @@ def train(
 
     if output.exists():
         raise ItmlabError("the folder exists", where=str(output), remedy="name a new folder")
-    with tempfile.TemporaryDirectory(prefix="itmlab-treebank-") as temporary:
-        work = Path(temporary)
-        prepare(treebank, work, seed)
-        overrides = {f"paths.{split}": str(work / f"{split}.spacy") for split in ("train", "dev")}
-        overrides |= {"system.seed": seed, "training.max_steps": steps, "training.eval_frequency": max(steps // 8, 1)}
-        train_with_spacy(TRAINING, work / "trained", overrides=overrides)
-        write_pipeline(load_pipeline(str(work / "trained" / "model-best")), output)
-        (output / "dev.spacy").write_bytes((work / "dev.spacy").read_bytes())
+    output.mkdir(parents=True)
+    prepare(treebank, output, seed)
+    overrides = {f"paths.{split}": str(output / f"{split}.spacy") for split in ("train", "dev")}
+    overrides |= {"paths.shipped": str(ENGLISH / "model"), "system.seed": seed}
+    overrides |= {"training.max_steps": steps, "training.eval_frequency": max(steps // 8, 1)}
+    train_with_spacy(ENGLISH / "training.cfg", output, overrides=overrides)
 
 
 def prepare(treebank: Path, output: Path, seed: int = 0) -> None:
@@ -110,22 +114,52 @@ def disguised(sentence: Sentence, chance: random.Random) -> Sentence:
     return sentence
 
 
-def write_pipeline(pipeline, directory: Path) -> None:
-    """Write a trained pipeline with the shipped tokeniser, and with the strings of its labels and edit trees only.
+def read_sentences(path: Path) -> list[Sentence]:
+    """Read the sentences of a compressed file (.conllu.gz or .conllu.xz)."""
+    from spacy.training.converters import conllu_to_docs
 
-    The shipped tokeniser splits words where the treebank does: "e-mail", "T-shirt", "!!!", "555-1234".
+    with (lzma if path.suffix == ".xz" else gzip).open(path, "rt", encoding="utf-8") as file:
+        documents = conllu_to_docs(file.read(), n_sents=1, no_print=True)
+    return [tuple(_word(token) for token in document) for document in documents]
+
+
+def _word(token) -> Word:
+    lemma = token.text if token.lemma_ == "_" else token.lemma_
+    features, space = str(token.morph), bool(token.whitespace_)
+    return Word(token.text, lemma, token.pos_, token.tag_, features, token.head.i, token.dep_, space)
+
+
+def doc_of(vocab: "Vocab", sentences: Sequence[Sentence]) -> "Doc":
+    """Return one spaCy document with the words, tags, heads and lemmas of consecutive sentences."""
+    from spacy.tokens import Doc
+
+    docs = [
+        Doc(
+            vocab,
+            words=[word.form for word in sentence],
+            spaces=[word.space for word in sentence],
+            tags=[word.xpos for word in sentence],
+            pos=[word.upos for word in sentence],
+            morphs=[kept_features(word.features, word.upos) for word in sentence],
+            lemmas=[word.lemma for word in sentence],
+            heads=[word.head for word in sentence],
+            deps=[word.relation for word in sentence],
+        )
+        for sentence in sentences
+    ]
+    return Doc.from_docs(docs, ensure_whitespace=False)
+
+
+def kept_features(features: str, upos: str) -> str:
+    """Return the features that scene graphs need (number, verb form, voice and so on).
+
+    Fewer classes are learnt better.
+
+    >>> kept_features("Case=Nom|Number=Sing|Person=3", "PRON")
+    'Number=Sing'
     """
-    import srsly
-
-    pipeline.tokenizer.from_bytes(load_pipeline().tokenizer.to_bytes(exclude=["vocab"]), exclude=["vocab"])
-    pipeline.meta.update(ABOUT)
-    pipeline.config["paths"].update(train=None, dev=None)  # they name a temporary folder
-    pipeline.to_disk(directory, exclude=["lookups"])
-    pipes = (pipeline.get_pipe(name) for name in pipeline.pipe_names)
-    strings = {str(label) for pipe in pipes for label in getattr(pipe, "labels", ())}
-    trees = srsly.read_msgpack(directory / "trainable_lemmatizer" / "trees")["trees"]
-    strings.update(pipeline.vocab.strings[tree[side]] for tree in trees for side in ("orig", "subst") if side in tree)
-    write_json(directory / "vocab" / "strings.json", sorted(strings & set(pipeline.vocab.strings)))
+    pairs = (pair.partition("=") for pair in features.split("|") if "=" in pair)
+    return "|".join(f"{name}={value}" for name, _, value in pairs if upos in KEPT_FEATURES.get(name, ()))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ import pytest
 import torch
 from workshop.analysis.false_negatives import Study, curves, judge, negatives_taken, posterior_quality, study
 
-from itmlab.metrics.statistics import share
 from itmlab.samplers import FalseNegativeEliminating, Hardest, Softest, Statistics
 from tests.plain_model import PlainModel
 from tests.refusals import refused
@@ -121,27 +120,6 @@ def test_the_shares_are_those_counted_by_hand() -> None:
     value, lower, upper = shares["hardest"]
     assert value == pytest.approx(50) and 0 < lower < 50 < upper < 100
     assert shares["softest"][0] == 0
-
-
-def test_in_batches_each_picture_takes_one_of_its_batch() -> None:
-    """Beside a count that looks at each batch anew; pictures that do not fill a batch are left out of that round."""
-    studied, size, rounds = synthetic_study(24), 7, 3
-    chance, true, owners = np.random.default_rng(5), [], []
-    for _ in range(rounds):
-        order = chance.permutation(24)
-        for begin in (0, 7, 14):
-            batch = order[begin : begin + size].tolist()
-            own_values = [int(chance.choice(studied.data.captions_of_image[image].numpy())) for image in batch]
-            for image in batch:
-                others = [caption for caption in own_values if not studied.positives[image, caption]]
-                hardest = max(others, key=lambda caption: float(studied.scores[image, caption]))
-                if studied.truth[image, hardest] >= 0:
-                    true.append(bool(studied.truth[image, hardest] == 1))
-                    owners.append(image)
-    result = negatives_taken(studied, {"hardest": Hardest()}, batch_size=size, rounds=rounds, seed=5)["hardest"]
-    expected = share(torch.tensor(true), torch.tensor(owners))
-    assert result == pytest.approx((expected.percent, expected.lower, expected.upper)) and 0 < result[0] < 100
-    refused("batch_size=25 — give 2 to 24", negatives_taken, studied, {"hardest": Hardest()}, batch_size=25)
 
 
 def test_what_cannot_be_counted_is_said() -> None:

@@ -52,14 +52,14 @@ def test_prototypes_come_by_weight_and_their_effective_number_is_the_entropys():
 def test_an_empty_cluster_has_no_hardness_no_place_and_no_prototypes():
     result = read_out(small_batch(pairs=4), 0, **{**SETTINGS, "clusters": 6})
     assert result.hardness.isnan().sum() == 3 and result.points_place[3:].isnan().all()
-    assert len(result.prototypes(5)) == 0 and attribution(small_batch(pairs=4), result, first=6)[-1].cluster < 3
+    assert len(result.prototypes(5)) == 0 and attribution(small_batch(pairs=4), result)[-1].cluster < 3
 
 
 def test_what_a_negative_is_made_of_comes_hardest_first_with_the_worlds_truth_labels():
     batch = small_batch()
     result = read_out(batch, 4, **SETTINGS)
-    rows = attribution(batch, result, first=2, prototypes=3)
-    assert [row.hardness for row in rows] == sorted(result.hardness.tolist(), reverse=True)[:2]
+    rows = attribution(batch, result)
+    assert [row.hardness for row in rows] == sorted(result.hardness.tolist(), reverse=True)
     for row in rows:
         assert list(row.prototypes) == result.prototypes(row.cluster)[: len(row.prototypes)].tolist()
         assert list(row.truth_labels) == [int(batch.truth[4, at]) for at in row.prototypes]

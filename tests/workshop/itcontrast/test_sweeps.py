@@ -19,11 +19,11 @@ from tests.synthesis.memory_by_loops import kernel_weights, synthetic
 from tests.workshop.synthesis_batches import small_batch
 
 
-def scores_of(batch, synthesis, noise):
+def scores_of(batch, synthesis):
     """What the loss is given, drawn as the explanation draws."""
     generator = torch.Generator().manual_seed(0)
     created = synthesis(batch.anchors, batch.candidates, batch.positives, generator=generator)
-    random = gaussian_noise(noise, batch.anchors, generator=generator)
+    random = gaussian_noise(128, batch.anchors, generator=generator)
     return {
         "scores": batch.scores,
         "positives": batch.positives,
@@ -56,10 +56,10 @@ def by_loops(batch, clusters, sigma, weights):
 @pytest.mark.parametrize(("parameter", "values"), [("sigma", [0.1, 0.5, 2.0]), ("clusters", [2, 4])])
 def test_it_is_what_loops_count(parameter, values, weights):
     batch = small_batch()
-    swept = memory_sweep(batch, parameter, values, weights=[weights], sigma=0.5, clusters=3)
+    swept = memory_sweep(batch, parameter, values, weights=[weights], sigma=0.5)
     curve = swept.curves[weights]
     for at, value in enumerate(values):
-        settings = {"sigma": 0.5, "clusters": 3, parameter: value}
+        settings = {"sigma": 0.5, "clusters": 8, parameter: value}
         points, membership, cosines = by_loops(batch, settings["clusters"], settings["sigma"], weights)
         nearest = cosines.max(1)
         assert curve.hardness[at] == pytest.approx(nearest.mean(), abs=1e-3)
@@ -95,11 +95,11 @@ def test_synthetic_negatives_of_false_negatives_are_counted():
 @pytest.mark.parametrize("temperature", [0.05, 0.5])
 def test_shares_of_the_denominator_are_the_gradient_of_the_loss(temperature):
     batch, synthesis = small_batch(), SynHNC(3)
-    inputs = scores_of(batch, synthesis, 10)
+    inputs = scores_of(batch, synthesis)
     for name in ("scores", "synthetic_scores", "noise_scores"):
         inputs[name] = inputs[name].clone().requires_grad_()
     info_cmr(inputs, temperature).backward()
-    shares = {kind: of[0] for kind, of in shares_by_temperature(batch, [temperature], synthesis, noise=10).items()}
+    shares = {kind: of[0] for kind, of in shares_by_temperature(batch, [temperature], synthesis).items()}
     for kind, name in zip(TERMS[1:], ("scores", "synthetic_scores", "noise_scores"), strict=True):
         assert shares[kind] == pytest.approx(100 * temperature * float(inputs[name].grad.sum()), abs=1e-2)
     assert list(shares) == list(TERMS) and sum(shares.values()) == pytest.approx(100)

@@ -98,14 +98,14 @@ def test_features_that_cannot_be_laid_out_are_refused_in_one_line():
 @pytest.mark.parametrize("direction, anchor", [("image", 4), ("caption", 11)])
 def test_positives_hard_and_true_negatives_are_those_of_the_definition(direction, anchor):
     data, (images, captions) = small_set(), features()
-    batch = batch_neighbourhood(features(), data, anchor, direction, pictures=10, synthesis=SynHNC(clusters=3))
+    batch = batch_neighbourhood(features(), data, anchor, direction, synthesis=SynHNC(clusters=3))
     own_values = anchor if direction == "image" else anchor // 2
     pairs = [(anchor, index) if direction == "image" else (index, anchor) for index in batch.index.tolist()]
     scores = torch.tensor([float(images[image] @ captions[caption]) for image, caption in pairs])
     expected = torch.tensor(
         [(caption if direction == "image" else 2 * image) // 2 == own_values for image, caption in pairs]
     )
-    assert batch.positives.equal(expected) and len(batch.index.unique()) == len(pairs) == 9 + int(expected.sum())
+    assert batch.positives.equal(expected) and len(batch.index.unique()) == len(pairs) == 15 + int(expected.sum())
     assert batch.hard.equal((scores > scores[expected].mean() - 0.2) & ~expected)
     truth = data.world.truth()
     assert batch.true.tolist() == [

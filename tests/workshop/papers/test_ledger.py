@@ -73,11 +73,9 @@ def test_no_printed_number_stands_in_a_measured_ones_place(ledger) -> None:
 
 
 def test_items_name_committed_figures_that_show_them() -> None:
-    items = papers.items()
-    assert [item["name"] for item in items] == list(ENTRIES)
-    for item in items:
-        assert item["verdict"] and (item["claims"] or item["why not"])
-        assert all((FIGURES / f"{name}.json").exists() for name in item["figures"]), item["item"]
+    for entry in ENTRIES.values():
+        assert entry.claims or entry.without
+        assert all((FIGURES / f"{name}.json").exists() for name in entry.figures), entry.item
 
 
 def test_names_lead_to_items_and_an_unknown_name_is_refused() -> None:
@@ -229,15 +227,15 @@ def test_rows_share_runs_and_pairs_of_seeds_are_averaged(tmp_path, entry, data) 
     assert two.labels == ["1/4 of K", "4/4 of K"], "both pairs of two seeds are the same"
     (alone,) = entry.runs(chosen=["1/4 of K"], seeds=1, **options(data, tmp_path))["1/4 of K"]
     assert alone.directory == single[0].directory, "some rows alone are the runs of all rows"
-    for chosen in (["3/4 of K"], []):
-        with pytest.raises(ItmlabError, match="no row"):
-            entry.runs(chosen=chosen, seeds=1, **options(data, tmp_path))
+    with pytest.raises(ItmlabError, match="no row"):
+        entry.runs(chosen=["3/4 of K"], seeds=1, **options(data, tmp_path))
 
 
-def test_rows_are_tested_on_other_data_and_in_folds(tmp_path, entry, data) -> None:
+def test_rows_are_tested_on_other_data_and_in_folds(tmp_path, entry, data, monkeypatch) -> None:
     other = small_world(copies=4)
     other.splits["test"] = torch.arange(20)
-    comparison = entry.run(seeds=1, tested=other, folds=2, **options(data, tmp_path))
+    monkeypatch.setattr(Entry, "data", lambda self, **drawn: other if drawn else data)
+    comparison = entry.run(seeds=1, folds=2, **{**options(data, tmp_path), "data": None})
     assert comparison.table() == compare_runs(comparison.runs, other, folds=2, progress=False).table()
 
 
@@ -255,7 +253,6 @@ def test_rows_that_start_pretrained_are_tested_on_unseen_pictures() -> None:
 def test_words_in_figures_are_escaped() -> None:
     rows = papers.sam.table_1.verdicts() + papers.fne.table_2.verdicts()
     assert "<b>one</b>" not in draw_claims(rows, title="<b>one</b>").layout.title.text
-    assert papers.fne.figure_7.figure() is not None  # the committed one, where nothing is claimed
 
 
 def numbers_of(traces) -> np.ndarray:
@@ -282,19 +279,15 @@ def test_a_parts_gain_is_the_ledgers() -> None:
     assert claim_row(tags["item"], tags["claim"])["verdict"] == "not run"
 
 
-def test_an_item_in_lines_and_in_html_with_its_words_escaped(tmp_path) -> None:
-    assert "contrary: 82.0 (78.7 to 84.8) % of the sentences (the paper: 96.5)" in entry_in_lines(
-        papers.tags.section_4_2
-    )
-    page = replace(papers.sam.table_1, title="<script>alert(1)</script>")._repr_html_()
-    assert "<script>" not in page and "&lt;script&gt;" in page and "held" in page
+def test_an_item_in_lines() -> None:
+    words = "contrary: 82.0 (78.7 to 84.8) % of the sentences (the paper: 96.5)"
+    assert words in entry_in_lines(papers.tags.section_4_2)
 
 
-def test_the_command_prints_an_item_and_writes_its_figure(tmp_path) -> None:
+def test_the_command_prints_an_item() -> None:
     from typer.testing import CliRunner
     from workshop.__main__ import app
 
-    result = CliRunner().invoke(app, ["reproduce", "sam.table_4", "--out", str(tmp_path)])
+    result = CliRunner().invoke(app, ["reproduce", "sam.table_4"])
     assert result.exit_code == 0, result.output
     assert "not seen: −0.19 (−1.6 to +1.2) RSum (the paper: +3.4)" in result.output
-    assert (tmp_path / "sam.table_4.html").exists()

@@ -6,8 +6,8 @@ import random
 
 import pytest
 from workshop.parser import captionlike, treebank
-from workshop.parser.sentences import Sentence, Word, read_sentences
-from workshop.parser.treebank import CAPTION_TREES, augmented, train
+from workshop.parser.captionlike import Sentence, Word
+from workshop.parser.treebank import CAPTION_TREES, augmented, read_sentences, train
 
 from itmlab.errors import ItmlabError
 from itmlab.text.parsing import load_pipeline
@@ -86,7 +86,7 @@ def test_training_writes_a_pipeline_that_parses_and_never_into_an_existing_folde
         (tmp_path / f"{split}.conllu.gz").write_bytes(gzip.compress(((SENTENCES + "\n") * 8).encode()))
     monkeypatch.setattr(treebank, "CAPTION_TREES", tmp_path / "dev.conllu.gz")
     train(tmp_path, tmp_path / "made", steps=4, seed=1)
-    document = load_pipeline(str(tmp_path / "made"))("The man is riding a horse.")
+    document = load_pipeline(str(tmp_path / "made" / "model-best"))("The man is riding a horse.")
     assert len(document) == 7 and all(token.pos_ and token.dep_ for token in document)
     with pytest.raises(ItmlabError, match="exists"):
         train(tmp_path, tmp_path / "made")

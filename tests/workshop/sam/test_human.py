@@ -4,9 +4,10 @@ import gzip
 import json
 import math
 
+import numpy as np
 import pytest
 import torch
-from workshop.analysis.human import Ratings, correlation_rows, crisscrossed, human_correlation
+from workshop.analysis.human import Ratings, correlation_rows, crisscrossed, gain_over_annotation, human_correlation
 
 from itmlab.data.faults import FaultyData
 from itmlab.metrics import Cider, cider_matrix, pearson
@@ -33,7 +34,7 @@ def test_the_release_is_read_and_pairs_of_other_sets_are_left_out(tmp_path, name
     path = write(tmp_path, RELEASE, name)
     ratings = crisscrossed(path, CAPTIONS, IMAGES)
     assert ratings.captions.tolist() == [0, 2, 1] and ratings.images.tolist() == [0, 0, 1]
-    assert ratings.scores.tolist() == [4.97, 1.8, 3.0] and len(ratings) == 3
+    assert ratings.scores.tolist() == [4.97, 1.8, 3.0]
     assert crisscrossed(path, CAPTIONS[:1], IMAGES).scores.tolist() == [4.97]
     refused("no rating is about these captions", crisscrossed, path, ["7"], IMAGES)
 
@@ -108,3 +109,13 @@ def test_a_reading_becomes_rows_and_a_measure_without_correlation_none() -> None
         (cider, "φ / best of the <caption>", 0.8),
     ]
     assert len(rows) == 5 and rows[0]["upper"] == pytest.approx(0.73)
+
+
+def test_a_gain_over_annotation_weighs_ground_truth_as_the_paper_does() -> None:
+    source = np.random.default_rng(0)
+    annotated = np.repeat([1.0, 0.0], [6, 19])  # with the paper's share the 6 weigh as much as 25 of 44
+    measure, ratings = source.random((2, 25))
+    repeated = np.repeat(np.arange(25), np.where(annotated == 1, 25 * 19, 19 * 6))
+    of_measure, of_annotation, _ = np.corrcoef(np.array([measure, annotated, ratings])[:, repeated])[2]
+    value, lower, upper = gain_over_annotation(measure, annotated, ratings, np.tile(np.arange(5), 5))
+    assert value == pytest.approx(of_measure - of_annotation) and lower < value < upper
