@@ -6,7 +6,7 @@ import io
 import pytest
 from PIL import Image
 from workshop.explore import explore, explore_attention
-from workshop.explore.gallery import PicturePicker
+from workshop.explore.base import PicturePicker
 from workshop.plots.theme import title_and_subtitle
 
 from itmlab.models import DualEncoderConfig, build_model
