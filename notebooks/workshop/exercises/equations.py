@@ -23,7 +23,7 @@ from itmlab.train.directory import first_difference
 from itmlab.train.recipes import Recipe
 
 from .. import analysis
-from .judging import agrees, called, exercise, run, scenes, scores, unannotated, uniform, within, wrong_if
+from .judging import Wrong, agrees, called, exercise, run, scenes, scores, unannotated, uniform, within, wrong_if
 
 
 def batches() -> list[Tensor]:
