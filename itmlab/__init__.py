@@ -1,8 +1,8 @@
 """A workbench for image-text matching with hard, synthetic and false negatives."""
 
 import os
-from importlib import import_module
-from typing import Any
+
+import lazy_loader as lazy
 
 __version__ = "0.1.0"
 
@@ -12,30 +12,12 @@ __version__ = "0.1.0"
 if "OMP_WAIT_POLICY" not in os.environ:
     os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
-# The names used most, each brought in when first asked for, so that `import itmlab` stays quick.
-_HOMES = {
-    "load": "itmlab.data",
-    "compare": "itmlab.train",
-    "ensemble": "itmlab.train",
-    "mine": "itmlab.train",
-    "pretrained": "itmlab.train",
-    "Run": "itmlab.train",
-    "recipe": "itmlab.train",
-    "Recipe": "itmlab.train.recipes",
-    "ItmlabError": "itmlab.errors",
-}
+# Each name is brought in when it is first used, so that `import itmlab` stays quick.
 _FOLDERS = ("data", "losses", "metrics", "models", "samplers", "scenes", "storage", "synthesis", "text", "train")
-
-__all__ = [*_HOMES, *_FOLDERS, "__version__"]
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    if name in _FOLDERS:
-        return import_module(f"itmlab.{name}")
-    raise AttributeError(f"module 'itmlab' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+_NAMES = {
+    "data": ["load"],
+    "errors": ["ItmlabError"],
+    "train": ["compare", "ensemble", "mine", "pretrained", "recipe", "Recipe", "Run"],
+}
+__getattr__, __dir__, __all__ = lazy.attach(__name__, _FOLDERS, _NAMES)
+__all__ += ["__version__"]

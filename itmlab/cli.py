@@ -117,11 +117,6 @@ def pairs(words: Words, flag: str) -> dict[str, Any]:
     return values
 
 
-def changes_of(words: Words) -> dict[str, Any]:
-    """Return the changes of a recipe that --set names, as `Recipe.replace` takes them."""
-    return {name.replace(".", "__"): value for name, value in pairs(words, "--set").items()}
-
-
 # Train one recipe, or compare several.
 
 
@@ -154,7 +149,7 @@ def train(
     is_file = recipe.endswith(".json") and preset == "paper"
     axes = {"on": on, "start": start}
     named = Recipe.load(recipe) if is_file else named_recipe(recipe, **axes, size=size, preset=preset)
-    changes = changes_of(change)
+    changes = pairs(change, "--set")
     # the pictures decide which recipe it is, except those of scenes
     read_by = named.replace(**changes) if data == "scenes" else named
     captions = load_data(data, root, option, read_by=read_by)
@@ -180,7 +175,7 @@ def progress_of(run: Any) -> str:
 @contextmanager
 def stopping() -> Iterator[None]:
     """Print what a signal stopped, and exit with its code."""
-    from .train.interruption import Interrupted
+    from .train.session import Interrupted
 
     try:
         yield
@@ -207,7 +202,7 @@ def compare(
     from .train import recipe as named_recipe
     from .train.named import COMPARED
 
-    names, axes, changes = list(recipe or COMPARED), {"on": on, "start": start}, changes_of(change)
+    names, axes, changes = list(recipe or COMPARED), {"on": on, "start": start}, pairs(change, "--set")
     usual = [named_recipe(name, **axes) for name in names]
     read_by = next((candidate for candidate in usual if not candidate.model.takes_pictures), usual[0])
     read_by = read_by.replace(**changes) if data == "scenes" else read_by
@@ -241,8 +236,6 @@ def evaluate(
     option: DataOptions = None,
 ) -> None:
     """Print recall in both directions, and the median and mean rank of the best positive, as JSON."""
-    if relevance not in (None, "cider", "spice"):
-        raise ItmlabError(f"no relevance {relevance!r}", where="--relevance", remedy="cider or spice")
     opened, captions = run_and_split(run, split, data, root, option)
     options = {"folds": folds, "ks": k, "relevance": relevance, "truth": truth, "protocol": protocol}
     scores = opened.evaluate(captions, split=None, **options)
@@ -286,14 +279,11 @@ def embed(
     show(f"{out}: {counts[0]} images and {counts[1]} captions")
 
 
-MINING = "number, skip, up_to, margin, relative_margin"
-
-
 @app.command()
 def mine(
     run: RunName,
     out: Annotated[Path, typer.Option("--out", help="A .jsonl file.")],
-    setting: Annotated[Words, typer.Option("--set", help=f"NAME=VALUE: {MINING}.")] = None,
+    setting: Annotated[Words, typer.Option("--set", help="NAME=VALUE: number, skip, margin, relative_margin.")] = None,
     force: Force = False,
     split: SplitName = "train",
     data: DataName = "scenes",
@@ -344,14 +334,14 @@ def read_lines(file: Path) -> list[str]:
     return [line for line in text.splitlines() if line.strip()]
 
 
-SETTINGS = "maskings, samples, temperature, keep, words, implied (tags); number (vse_c)"
+SETTINGS = "maskings, samples, temperature, keep (tags); number (vse_c)"
 
 
 @app.command()
 def negatives(
     out: Annotated[Path, typer.Option("--out", help="A .jsonl file.")],
     generator: Annotated[str, typer.Option(help="vse_c: swaps by rule; tags: refilled by --model.")] = "vse_c",
-    model: Annotated[str | None, typer.Option(help="A cross-encoder that refills and scores: name or folder.")] = None,
+    model: Annotated[str, typer.Option(help="Refills and scores: a cross-encoder's name or folder.")] = "tags",
     setting: Annotated[Words, typer.Option("--set", help=f"NAME=VALUE: {SETTINGS}.")] = None,
     seed: Annotated[int, typer.Option(help="Of the random draws.")] = 0,
     truth: Annotated[bool, typer.Option(help="Whether the world calls each true, where there is one (scenes).")] = True,
@@ -362,9 +352,11 @@ def negatives(
     option: DataOptions = None,
 ) -> None:
     """Write false sentences made from the captions of a split, as extra negatives for training."""
-    from .train.negative_files import read_by, write_negatives
+    from .models.base import saved_config
+    from .train.directory import start_directory
+    from .train.negative_files import write_negatives
 
-    reader = read_by(model or "tags") if model or generator == "tags" else None
+    reader = saved_config(start_directory(model)) if generator == "tags" else None
     captions = load_data(data, root, option, read_by=reader, split=split)
     options = {"model": model, "options": pairs(setting, "--set"), "seed": seed, "truth": truth}
     show(write_negatives(captions, out, generator, force=force, progress=True, **options))

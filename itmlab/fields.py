@@ -203,16 +203,10 @@ def shown(value: Any, most: int = 200) -> str:
 
 
 def replaced(settings: T, changes: Mapping[str, Any], field: str = "") -> T:
-    """Return a copy of a dataclass with `changes`: `a__b=1` or `"a.b": 1` reach into a nested one.
-
-    A new `kind` starts with what the dataclass' method `of_kind`, if it has one, returns for it.
-    """
+    """Return a copy of a dataclass with `changes`: `a__b=1` or `"a.b": 1` reach into a nested one."""
     nested: dict[str, dict[str, Any]] = {}
     plain: dict[str, Any] = {}
     names = [item.name for item in dataclasses.fields(settings)]
-    kind = getattr(settings, "kind", None)
-    if changes.get("kind", kind) != kind and hasattr(settings, "of_kind"):
-        changes = {**settings.of_kind(changes["kind"]), **changes}
     for key, value in changes.items():
         name, _, rest = key.replace("__", ".").partition(".")
         if name not in names:

@@ -24,7 +24,7 @@ from .errors import ItmlabError, UnusablePath
 
 # What the system refuses, in one line: the path, the cause and the remedy.
 
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # what may strike when much is written already
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 REMEDIES = {
     **dict.fromkeys(NO_ROOM, "make room on that disk and do the same again, or name another place"),
     **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "change its permissions, or name another place"),
@@ -34,11 +34,11 @@ REMEDIES = {
 }
 
 
-def unusable(error: OSError, path: str | Path | None = None, kept: str | Path | None = None) -> UnusablePath:
-    """Return an error of the system as one line; where disk space ran out, it names the folder that is `kept`.
+def unusable(error: OSError, path: str | Path | None = None) -> UnusablePath:
+    """Return an error of the system as one line.
 
-    >>> print(unusable(OSError(errno.ENOSPC, "No space left on device"), "runs/a", kept=Path(".")))
-    runs/a: No space left on device — make room on that disk and do the same again, or name another place; ...
+    >>> print(unusable(OSError(errno.ENOSPC, "No space left on device"), "runs/a"))
+    runs/a: No space left on device — make room on that disk and do the same again, or name another place
     """
     if isinstance(error, UnusablePath):
         message, where, remedy = error.what, error.where, error.remedy
@@ -46,20 +46,18 @@ def unusable(error: OSError, path: str | Path | None = None, kept: str | Path | 
         message = error.strerror or next(iter(str(error).splitlines()), type(error).__name__)
         where = error.filename if path is None else path
         remedy = REMEDIES.get(error.errno)
-    if kept is not None and error.errno in NO_ROOM and os.path.exists(kept) and os.path.getsize(kept):
-        remedy = f"{remedy}; what is finished is kept in {kept}"
     refusal = UnusablePath(message, where=None if where is None else str(where), remedy=remedy)
     refusal.errno = error.errno
     return refusal
 
 
 @contextmanager
-def usable(path: str | Path | None = None, *, kept: str | Path | None = None) -> Iterator[None]:
+def usable(path: str | Path | None = None) -> Iterator[None]:
     """Raise what the system refuses within the block as `unusable` words it."""
     try:
         yield
     except OSError as error:
-        raise unusable(error, path, kept) from error
+        raise unusable(error, path) from error
 
 
 # Files are written completely or not at all. Files that itmlab did not write are not overwritten.

@@ -11,4 +11,4 @@ class PlainModel(nn.Module):
     reads, takes_pictures = "pictures", True
     encodes_apart, compares_parts = True, False
     image_tower = tokenizer = None
-    config = SimpleNamespace(photo_encoder=None, shortest_edge=None)
+    config = SimpleNamespace(photo_encoder=None)

@@ -10,8 +10,7 @@ _NAMES = {  # file -> what it is known for, imported when first asked for
     "contrastive": "InfoCMR InfoNCE gaussian_noise",
     "rivals": "DebiasedInfoNCE HardNegativeNCE RelabellingInfoNCE SigmoidLoss",
     "tags": (
-        "LossWeights PAPER_WEIGHTS masked_language matching_binary matching_contrast matching_score "
-        "matching_triplet retrieved_matching synthetic_matching triplet_hinges weighted_sum "
+        "LossWeights PAPER_WEIGHTS matching_score retrieved_matching synthetic_matching triplet_hinges weighted_sum "
         "word_correction word_discrimination KEPT REPLACED UNLABELLED correction_labels counted_tokens "
         "discrimination_labels label_weight token_likelihood"
     ),

@@ -1,8 +1,8 @@
 """The losses of TAGS-DC (Fan et al. 2022), Eqs. 1 to 10 in the paper's order: what `training.step_cross` minimises.
 
-    Eq. 1   L_MLM  = NLL(H_MLM(I, T_masked), hidden tokens)             masked_language
+    Eq. 1   L_MLM  = NLL(H_MLM(I, T_masked), hidden tokens)             token_likelihood
     Eq. 3   s      = H_ITM(I, T) in [0, 1]                              matching_score
-    Eq. 4   TripL(U, V, W) = [α − s(U, V) + s(U, W)]₊                   triplet_hinges, matching_triplet
+    Eq. 4   TripL(U, V, W) = [α − s(U, V) + s(U, W)]₊                   triplet_hinges
     Eq. 5   L_IRTM = TripL(I, T, T⁻) + TripL(T, I, I⁻), retrieved       retrieved_matching
     Eq. 7   L_ISTM = mean over the made sentences of TripL(I, T, T̄)     synthetic_matching
     Eq. 8   L_WoD  = NLL(H_WoD(I, T̄), which tokens are the caption's)   word_discrimination
@@ -22,7 +22,7 @@ from typing import Literal
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
-from torch.nn.functional import cross_entropy, softplus
+from torch.nn.functional import cross_entropy
 
 from ..fields import FROM_0, check_ranges
 from .base import PerAnchor, Scalar, mean_of, upcast
@@ -30,7 +30,6 @@ from .base import PerAnchor, Scalar, mean_of, upcast
 MARGIN = 0.2  # α in the paper's table of hyper-parameters
 Negatives = Float[Tensor, "anchor negative"]
 Allowed = Bool[Tensor, "anchor negative"]
-Matching = Literal["triplet", "binary", "contrast"]
 
 UNLABELLED = -100  # a position that does not count: not asked about, special, or padding
 REPLACED, KEPT = 0, 1  # G of Eq. 8: 1 where the token is the caption's
@@ -38,22 +37,6 @@ Positions = Literal["all", "replaced", "masked"]
 Tokens = Int[Tensor, "row piece"]
 Counted = Bool[Tensor, "row piece"]
 Groups = Int[Tensor, "row"]  # the caption of each row, numbered from 0
-
-
-def masked_language(
-    logits: Float[Tensor, "row piece vocabulary"] | Float[Tensor, "labelled vocabulary"],
-    labels: Tokens,
-    *,
-    groups: Groups | None = None,
-) -> Scalar:
-    """L_MLM (Eq. 1): mean NLL of the hidden pieces.
-
-    Args:
-        logits: of every position, or of the hidden ones only (see `token_likelihood`).
-        labels: the hidden pieces, −100 everywhere else, as `mask_pieces` returns them.
-        groups: the caption of each row, for the released code's mean (see `token_likelihood`).
-    """
-    return token_likelihood(logits, labels, groups=groups)
 
 
 def matching_score(logits: Float[Tensor, "*pair"]) -> Float[Tensor, "*pair"]:
@@ -70,44 +53,13 @@ def triplet_hinges(positive_logits: PerAnchor, negative_logits: Negatives, margi
     return (margin - matching_score(positive_logits)[:, None] + matching_score(negative_logits)).relu()
 
 
-def matching_triplet(
-    positive_logits: PerAnchor, negative_logits: Negatives, allowed: Allowed, margin: float = MARGIN
-) -> Scalar:
-    """One direction of Eq. 5: the mean hinge of each anchor's negatives, mean over the anchors that have any.
-
-    Logits that are not `allowed` are ignored, whatever they are.
-    """
-    # emptied before the sigmoid too: an unread NaN would come back through the gradient
-    hinges = triplet_hinges(positive_logits, negative_logits.masked_fill(~allowed, 0), margin).masked_fill(~allowed, 0)
-    return mean_of(hinges.sum(dim=1) / allowed.sum(dim=1).clamp(min=1), allowed.any(dim=1))
-
-
-def matching_binary(positive_logits: PerAnchor, negative_logits: Negatives, allowed: Allowed) -> Scalar:
-    """Binary cross-entropy in the place of Eq. 4, as in UNITER's pretraining (Chen et al. 2020), with equal weights.
-
-    Half of −log σ(s⁺) plus half of the mean of −log(1 − σ(s⁻)) over an anchor's allowed negatives, mean over the
-    anchors that have any.
-    """
-    positive, negative = upcast(positive_logits), upcast(negative_logits).masked_fill(~allowed, 0)
-    mismatches = softplus(negative).masked_fill(~allowed, 0).sum(dim=1) / allowed.sum(dim=1).clamp(min=1)
-    return mean_of((softplus(-positive) + mismatches) / 2, allowed.any(dim=1))
-
-
-def matching_contrast(positive_logits: PerAnchor, negative_logits: Negatives, allowed: Allowed) -> Scalar:
-    """−log of the match's share in a softmax over it and its allowed negatives, in the place of Eq. 4."""
-    positive, negative = upcast(positive_logits)[:, None], upcast(negative_logits).masked_fill(~allowed, -torch.inf)
-    shares = torch.cat([positive, negative], dim=1).log_softmax(dim=1)
-    return mean_of(-shares[:, 0], allowed.any(dim=1))
-
-
 def retrieved_matching(
-    positive_logits: Float[Tensor, "pair"],
-    caption_logits: Float[Tensor, "pair caption"],
-    image_logits: Float[Tensor, "pair image"],
-    captions_allowed: Bool[Tensor, "pair caption"] | None = None,
-    images_allowed: Bool[Tensor, "pair image"] | None = None,
+    positive_logits: PerAnchor,
+    caption_logits: Negatives,
+    image_logits: Negatives,
+    captions_allowed: Allowed,
+    images_allowed: Allowed,
     margin: float = MARGIN,
-    kind: Matching = "triplet",
 ) -> Scalar:
     """L_IRTM (Eq. 5): the image against retrieved captions, plus the caption against retrieved images.
 
@@ -116,41 +68,32 @@ def retrieved_matching(
         caption_logits: of each pair's image with negative captions; in the paper the 31 best of 399 random ones
             (`samplers.mined_negatives`).
         image_logits: of each pair's caption with negative images.
-        captions_allowed: which of the captions are negatives; all by default.
-        images_allowed: which of the images are negatives; all by default.
-        margin: α of "triplet".
-        kind: "triplet" (the paper's), "binary" or "contrast".
+        captions_allowed: which of the captions are negatives.
+        images_allowed: which of the images are negatives.
+        margin: α.
 
-    >>> alike = torch.zeros(2, 3)  # no difference: one margin each way
-    >>> round(retrieved_matching(alike[:, 0], alike, alike).item(), 2)
+    >>> alike, all_of_them = torch.zeros(2, 3), torch.ones(2, 3).bool()
+    >>> round(retrieved_matching(alike[:, 0], alike, alike, all_of_them, all_of_them).item(), 2)  # a margin each way
     0.4
     """
-    from_image = synthetic_matching(positive_logits, caption_logits, captions_allowed, margin, kind)
-    return from_image + synthetic_matching(positive_logits, image_logits, images_allowed, margin, kind)
+    from_image = synthetic_matching(positive_logits, caption_logits, captions_allowed, margin)
+    return from_image + synthetic_matching(positive_logits, image_logits, images_allowed, margin)
 
 
 def synthetic_matching(
-    positive_logits: PerAnchor,
-    synthetic_logits: Negatives,
-    allowed: Allowed | None = None,
-    margin: float = MARGIN,
-    kind: Matching = "triplet",
+    positive_logits: PerAnchor, negative_logits: Negatives, allowed: Allowed, margin: float = MARGIN
 ) -> Scalar:
-    """L_ISTM (Eq. 7): the image against its m best-scoring synthetic sentences, mean over them.
+    """L_ISTM (Eq. 7): the mean hinge of each image's synthetic sentences, mean over the images that have any.
 
     Args:
         positive_logits: of each pair.
-        synthetic_logits: of each pair's image with its synthetic sentences.
-        allowed: which of the sentences exist; a pair without any is not counted.
-        margin: α of "triplet".
-        kind: "triplet" (the paper's), "binary" or "contrast".
+        negative_logits: of each pair's image with its synthetic sentences.
+        allowed: which of the sentences exist; the logits of others are ignored, whatever they are.
+        margin: α.
     """
-    if allowed is None:
-        allowed = torch.ones_like(synthetic_logits, dtype=torch.bool)
-    if kind == "triplet":
-        return matching_triplet(positive_logits, synthetic_logits, allowed, margin)
-    other = matching_binary if kind == "binary" else matching_contrast
-    return other(positive_logits, synthetic_logits, allowed)
+    # emptied before the sigmoid too: an unread NaN would come back through the gradient
+    hinges = triplet_hinges(positive_logits, negative_logits.masked_fill(~allowed, 0), margin).masked_fill(~allowed, 0)
+    return mean_of(hinges.sum(dim=1) / allowed.sum(dim=1).clamp(min=1), allowed.any(dim=1))
 
 
 def word_discrimination(
@@ -345,11 +288,7 @@ def discrimination_labels(synthetic: Tokens, original: Tokens, counted: Counted)
 
 
 def correction_labels(
-    synthetic: Tokens,
-    original: Tokens,
-    counted: Counted,
-    positions: Positions = "all",
-    masked: Counted | None = None,
+    synthetic: Tokens, original: Tokens, counted: Counted, positions: Positions = "all", masked: Counted | None = None
 ) -> Tokens:
     """Return the caption's tokens at all positions (Eq. 9), at the replaced or at the masked ones; −100 elsewhere.
 

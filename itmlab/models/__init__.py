@@ -8,11 +8,11 @@ _NAMES = {  # file -> its public names, imported when they are first used
     "cross_encoder": "CrossEncoder CrossEncoderOutput",
     "dual_encoder": "Momentum DualEncoder",
     "encoded": "Encoded cosine_similarity joined",
-    "fragment": "LateInteraction load_matcher",
+    "fragment": "LateInteraction",
     "oscar": "OscarDualEncoder",
     "photographs": "PhotoEncoder photos_installed with_photo_features",
     "transformer": "EmbeddedRegions",
     "weights.build": "build_from build_model",
-    "weights.uniter": "LoadReport load_public",
+    "weights.uniter": "load_public",
 }
 __getattr__, __dir__, __all__ = lazy.attach(__name__, submod_attrs={file: n.split() for file, n in _NAMES.items()})

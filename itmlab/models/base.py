@@ -3,10 +3,8 @@
 A saved model is a directory of config.json, tokenizer.json and model.safetensors, which is read without running code.
 """
 
-import pickle
 import re
 import warnings
-import zipfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -291,48 +289,6 @@ def read_weights(path: Path) -> dict[str, Tensor]:
         raise ItmlabError(f"not a safetensors file: {error}", where=str(path), remedy="save the model again") from None
 
 
-def read_pickled(path: Path, *, known: Sequence[type] = ()) -> Any:
-    """Read a file of `torch.save` without running code from it.
-
-    Args:
-        path: the file.
-        known: classes that may occur besides tensors, numbers, texts, lists and dictionaries.
-
-    Raises:
-        ItmlabError: any other object, or a tensor of more numbers than the file contains.
-    """
-    ordinary(path)
-    try:
-        if zipfile.is_zipfile(path):  # torch stores without compression: a file that unpacks to more is not torch's
-            with zipfile.ZipFile(path) as archive:
-                if sum(member.file_size for member in archive.infolist()) > path.stat().st_size:
-                    raise ValueError("compressed")
-        with torch.serialization.safe_globals(list(known)), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            content = torch.load(path, map_location="cpu", weights_only=True)
-        if _bytes_of(content) > 4 * path.stat().st_size:  # some twice, under two names
-            raise ValueError("one number read as many")
-        return content
-    except Exception as error:  # damage has many types, and torch's advice, to load without checks, is harmful
-        reason = "it may hold code" if isinstance(error, pickle.UnpicklingError) else f"damaged: {type(error).__name__}"
-        raise ItmlabError(
-            f"not a file of plain tensors ({reason}), so it is not read",
-            where=str(path),
-            remedy="get it as .safetensors, or again from its source",
-        ) from None
-
-
-def _bytes_of(content: Any) -> int:
-    """The bytes of all tensors within; a ValueError for one that is not a plain array of real numbers."""
-    if isinstance(content, Tensor):
-        special = content.is_quantized, content.is_complex(), content.is_meta, content.is_nested
-        if content.layout != torch.strided or any(special):
-            raise ValueError("not a plain array")
-        return content.numel() * content.element_size()
-    parts = content.values() if isinstance(content, dict) else content if isinstance(content, list | tuple) else ()
-    return sum(map(_bytes_of, parts))
-
-
 def fill(model: nn.Module, weights: dict[str, Tensor], where: str, optional: str = "^$") -> None:
     """Put weights into a model; one on torch's meta device only checks them.
 
@@ -377,12 +333,10 @@ def listed(names: Iterable[str], most: int = 8) -> str:
 
 @dataclass(frozen=True)
 class ImagePreparation:
-    """Resize to a square of `size` px, then (value / 255 - mean) / std per channel; Pillow, NumPy and torch only.
+    """Squeeze into a square of `size` px, as ViT checkpoints expect, then (value / 255 - mean) / std per channel.
 
     Args:
         size: edge of the square in pixels.
-        shortest_edge: None squeezes the whole picture into the square, as ViT checkpoints expect. Otherwise the shorter
-            edge is resized to this length and the centre is cut out, as CLIP does.
         interpolation: Pillow's filter.
         mean: per channel.
         std: per channel.
@@ -393,7 +347,6 @@ class ImagePreparation:
     """
 
     size: int
-    shortest_edge: int | None = None
     interpolation: str = "bilinear"
     mean: tuple[float, float, float] = (0.5, 0.5, 0.5)
     std: tuple[float, float, float] = (0.5, 0.5, 0.5)
@@ -419,20 +372,5 @@ class ImagePreparation:
     def _fitted(self, picture: "Image") -> "Image":
         from PIL.Image import Resampling
 
-        filter_ = Resampling[self.interpolation.upper()]
-        if self.shortest_edge is None:
-            return picture if picture.size == (self.size, self.size) else picture.resize((self.size,) * 2, filter_)
-        # Only the middle of a picture longer than 8:1: no crop reaches its ends, but resizing them may need gigabytes.
-        reach = 8 * min(picture.size)
-        if max(picture.size) > reach:
-            picture = _centre(picture, min(picture.width, reach), min(picture.height, reach))
-        short = min(picture.size)
-        width, height = (int(self.shortest_edge * edge / short) for edge in picture.size)
-        resized = picture if picture.size == (width, height) else picture.resize((width, height), filter_)
-        return _centre(resized, self.size, self.size)
-
-
-def _centre(picture: "Image", width: int, height: int) -> "Image":
-    # Floor division also places a crop larger than the picture, whose surroundings Pillow fills with black.
-    left, top = (picture.width - width) // 2, (picture.height - height) // 2
-    return picture.crop((left, top, left + width, top + height))
+        square = self.size, self.size
+        return picture if picture.size == square else picture.resize(square, Resampling[self.interpolation.upper()])

@@ -38,7 +38,6 @@ class ModelConfig(Component):
         compares_parts: whether `similarity` compares regions with words instead of one feature with one.
         pretrains_towers: whether both encoders can be pretrained before they are aligned.
         photo_encoder: the frozen network that makes regions of pictures.
-        shortest_edge: the edge to which a picture is resized before its centre is cut out; None keeps the whole.
         adjustable: the fields that may change after training because no weight depends on them.
     """
 
@@ -48,7 +47,6 @@ class ModelConfig(Component):
     compares_parts: ClassVar[bool] = False
     pretrains_towers: ClassVar[bool] = False
     photo_encoder: ClassVar[str | None] = None
-    shortest_edge: ClassVar[int | None] = None
     adjustable: ClassVar[tuple[str, ...]] = ("dropout",)
 
     @property
@@ -90,25 +88,22 @@ class ModelConfig(Component):
 
 @dataclass(frozen=True)
 class DualEncoderConfig(ModelConfig):
-    """Sizes of both towers and the preparation of pictures and captions (METHODS 1 and 5).
+    """Sizes of a ViT and a BERT, and the preparation of pictures and captions (METHODS 1 and 5).
 
-    With pretrained towers, sizes, dropout and picture preparation come from the checkpoints. Their own configurations
-    are kept in `image_settings` and `text_settings`, so that a saved model needs nothing else.
+    With pretrained towers, sizes and dropout come from the checkpoints. Their own configurations are kept in
+    `image_settings` and `text_settings`, so that a saved model needs nothing else.
 
     Args:
-        image_tower: "vit" beside a BERT, or "clip" for both of CLIP's towers.
         image_pretrained: hub name or local directory of the image tower's checkpoint; None starts from scratch.
-        text_pretrained: the same for the text tower; CLIP's towers come from one checkpoint.
-        activation: taken from a checkpoint unless given; a checkpoint of another activation is refused.
-        preparation: "given" prepares pictures for a checkpoint by `shortest_edge`, `interpolation`, `mean` and `std`
-            of this configuration.
+        text_pretrained: the same for the text tower.
+        interpolation: how pictures are resized. This, `mean` and `std` must be those of the image tower's checkpoint.
         projection: "none" compares the towers' own features, both of size `dimension`.
         maximum_words: clean captions, and cut them to so many words, before they are tokenised.
     """
 
     model: ClassVar[str] = "dual_encoder:DualEncoder"
+    pretrains_towers: ClassVar[bool] = True
 
-    image_tower: Literal["vit", "clip"] = "vit"
     image_pretrained: str | None = None
     text_pretrained: str | None = None
     dimension: int = 96
@@ -126,35 +121,22 @@ class DualEncoderConfig(ModelConfig):
     vocabulary_size: int = 1000
     maximum_tokens: int = 48
     dropout: float = 0.0
-    activation: Literal["gelu", "quick_gelu", "relu"] | None = None
-    shortest_edge: int | None = field(default=None, metadata={"range": PIXELS})
     interpolation: Literal["bilinear", "bicubic", "lanczos"] = "bilinear"
     mean: tuple[float, float, float] = field(default=(0.5, 0.5, 0.5), metadata={"range": FINITE})
     std: tuple[float, float, float] = field(default=(0.5, 0.5, 0.5), metadata={"range": FINITE})
     image_settings: dict[str, Any] | None = None
     text_settings: dict[str, Any] | None = None
     projection: Literal["linear", "none"] = "linear"
-    preparation: Literal["checkpoint", "given"] = "checkpoint"
     maximum_words: int | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.require_whole_patches()
-        is_clip = self.image_tower == "clip"
-        same = self.image_pretrained == self.text_pretrained
-        self.require(same or not is_clip, "both CLIP towers come from one checkpoint, so both names must be the same")
-        is_fresh_vit = self.image_pretrained is None and not is_clip
-        self.require(self.stem == "linear" or is_fresh_vit, "a convolutional stem is for a ViT trained from scratch")
-        self.require(self.projection == "linear" or not is_clip, "CLIP's towers have projections of their own")
-        sides = (self.image_layers, self.image_settings), (self.text_layers, self.text_settings)
-        for layers, settings in sides:
+        is_fresh = self.image_pretrained is None
+        self.require(self.stem == "linear" or is_fresh, "a convolutional stem is for a ViT trained from scratch")
+        for layers, settings in ((self.image_layers, self.image_settings), (self.text_layers, self.text_settings)):
             same_depth = (settings or {}).get("num_hidden_layers", layers) == layers
             self.require(same_depth, f"the settings of a tower have another number of layers than {layers}")
-
-    @property
-    def pretrains_towers(self) -> bool:
-        """Whether the towers are two, a ViT and a BERT."""
-        return self.image_tower == "vit"
 
     @classmethod
     def tiny(cls) -> "DualEncoderConfig":
@@ -184,7 +166,6 @@ class DualEncoderConfig(ModelConfig):
             maximum_tokens=512,
             maximum_words=30,
             projection="none",
-            preparation="given",
             interpolation="bicubic",
             mean=CLIP_MEAN,
             std=CLIP_STD,
@@ -195,12 +176,6 @@ class DualEncoderConfig(ModelConfig):
         """Return the same pair one size up: vit-large-patch16 and bert-large-uncased."""
         image, text = "google/vit-large-patch16-224-in21k", "google-bert/bert-large-uncased"
         return replace(cls.base(), image_pretrained=image, text_pretrained=text, dimension=1024)
-
-    @classmethod
-    def clip(cls, name: str = "openai/clip-vit-base-patch32") -> "DualEncoderConfig":
-        """Return both towers of one CLIP checkpoint, by hub name or local directory."""
-        sizes = {"image_size": 224, "patch_size": 32, "maximum_tokens": 77}
-        return cls(image_tower="clip", image_pretrained=name, text_pretrained=name, **sizes)
 
 
 @dataclass(frozen=True)
@@ -214,8 +189,8 @@ class LateInteractionConfig(ModelConfig):
         region_mean: regions that are pixels are read as (value - `region_mean`) / `region_std`.
         region_layers: layers of the map of regions; the papers have one.
         boxes: read 7 numbers of a region's box besides its features.
-        lambda_softmax: SCAN's lambda 1. Its authors take 9 text-to-image and 4 image-to-text.
-        lambda_lse: SCAN's lambda 2. Its authors take 6 text-to-image and 5 image-to-text.
+        lambda_softmax: SCAN's lambda 1; None takes its authors', 9 text-to-image and 4 image-to-text.
+        lambda_lse: SCAN's lambda 2; None takes its authors' for Flickr30K, 6 text-to-image and 5 image-to-text.
         batch_norm: restore SGRAF's batch normalisation in its filtration, by which a pair's score in training depends
             on the other pairs. Under `preset="released"` it makes VSRN the model of Flickr30K, not of COCO.
         preset: "released" computes what the authors' public code does where their paper says something else.
@@ -225,8 +200,8 @@ class LateInteractionConfig(ModelConfig):
         word_vectors: a word is a linear map of WordLlama's vector, which stays fixed, instead of a recurrent network's
             state: few photographs can teach that.
 
-    >>> LateInteractionConfig.base("scan_i2t", preset="released").lambda_softmax
-    4.0
+    >>> LateInteractionConfig.base("scan_i2t", preset="released").lambdas
+    (4.0, 5.0)
     """
 
     model: ClassVar[str] = "fragment:LateInteraction"
@@ -243,8 +218,8 @@ class LateInteractionConfig(ModelConfig):
     word_dimension: int = 300
     vocabulary_size: int = 10000
     maximum_tokens: int = 64
-    lambda_softmax: float = field(default=9.0, metadata={"range": ABOVE_0})
-    lambda_lse: float = field(default=6.0, metadata={"range": ABOVE_0})
+    lambda_softmax: float | None = field(default=None, metadata={"range": ABOVE_0})
+    lambda_lse: float | None = field(default=None, metadata={"range": ABOVE_0})
     similarity_dimension: int = 256
     reasoning_steps: int = 3
     graph_layers: int = 4
@@ -277,10 +252,11 @@ class LateInteractionConfig(ModelConfig):
         """Numbers of a box that are read beside its features."""
         return 7 if self.boxes else 0
 
-    def of_kind(self, kind: str) -> dict[str, float]:
-        """Return the lambdas that another kind wants instead, where this one's are its authors' own."""
-        authors, other = _lambdas(self.kind), _lambdas(kind)
-        return {name: other[name] for name in other if getattr(self, name) == authors[name]}
+    @property
+    def lambdas(self) -> tuple[float, float]:
+        """SCAN's lambdas: those of the fields, or else its authors' (on COCO lambda 2 is 20 image-to-text)."""
+        softmax, lse = (4.0, 5.0) if self.kind == "scan_i2t" else (9.0, 6.0)
+        return self.lambda_softmax or softmax, self.lambda_lse or lse
 
     @classmethod
     def tiny(cls, kind: Kind = "scan_t2i", **changes: Any) -> "LateInteractionConfig":
@@ -297,7 +273,6 @@ class LateInteractionConfig(ModelConfig):
             vocabulary_size=1000,
             maximum_tokens=48,
             similarity_dimension=32,
-            **_lambdas(kind),
         )
         return replace(config, **changes)
 
@@ -309,15 +284,8 @@ class LateInteractionConfig(ModelConfig):
             dimension=2048 if kind == "vsrn" else 1024,
             dropout=0.4 if kind in ("sgr", "saf", "sgraf") else 0.0,
             batch_norm=kind == "vsrn" and changes.get("preset") == "released",
-            **_lambdas(kind),
         )
         return replace(config, **changes)
-
-
-def _lambdas(kind: str) -> dict[str, float]:
-    """SCAN's lambdas by its authors: their README for Flickr30K (lambda 2 is 20 image-to-text on COCO)."""
-    image_to_text = kind == "scan_i2t"
-    return {"lambda_softmax": 4.0 if image_to_text else 9.0, "lambda_lse": 5.0 if image_to_text else 6.0}
 
 
 @dataclass(frozen=True)

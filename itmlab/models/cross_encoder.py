@@ -69,12 +69,6 @@ class CrossEncoder(Model):
         self.stem = ConvolutionalStem(config.patch_size, config.region_dimension) if patches else None
         self.prepare_pictures = ImagePreparation(config.image_size)
 
-    @classmethod
-    def converted(cls, saved: Model) -> "CrossEncoder":
-        """Return a saved cross-encoder, or the transformer of an `OscarDualEncoder` with fresh heads."""
-        as_cross_encoder = getattr(saved, "as_cross_encoder", None)
-        return super().converted(saved) if as_cross_encoder is None else as_cross_encoder()
-
     def prepare_images(self, images: Sequence[Any], changes: Changes = None) -> dict[str, Tensor]:
         """Return what `embed_regions` takes.
 

@@ -1,7 +1,7 @@
 """The dual encoder of FNE (Li et al., 2023, Sec. 3.1; METHODS 1): one vector per picture and per caption.
 
 A picture becomes patch features v_i and a caption word features w_j, both in a common space. Eq. 1 pools them,
-v = 1/m Σ_i v_i and w = 1/l Σ_j w_j; Eq. 2 compares them, s(v, w) = cos(v, w). The towers are ViT and BERT, or CLIP's;
+v = 1/m Σ_i v_i and w = 1/l Σ_j w_j; Eq. 2 compares them, s(v, w) = cos(v, w). The towers are ViT and BERT.
 `Momentum` is the slowly moving copy that fills FNE's memory (Sec. 3.3).
 """
 
@@ -16,7 +16,7 @@ from ..errors import ItmlabError
 from ..text.tokens import cleaned
 from .base import ImagePreparation, Model
 from .config import DualEncoderConfig
-from .encoded import Encoded, Mask, Parts, masked_mean, unit
+from .encoded import Encoded, Mask, masked_mean, unit
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -40,25 +40,19 @@ class DualEncoder(Model):
     Args:
         config: sizes and preparation.
         tokenizer: the tokeniser of captions.
-        towers: pretrained towers; fresh ones by default.
     """
 
     config_class = DualEncoderConfig
 
-    def __init__(
-        self, config: DualEncoderConfig, tokenizer: "PreTrainedTokenizerFast", towers: nn.Module | None = None
-    ):
+    def __init__(self, config: DualEncoderConfig, tokenizer: "PreTrainedTokenizerFast"):
         super().__init__(config, tokenizer, exact=False)
-        preparation = config.image_size, config.shortest_edge, config.interpolation, config.mean, config.std
-        self.prepare_images = ImagePreparation(*preparation)
-        if towers is None:
-            towers = ClipTowers(config, tokenizer) if config.image_tower == "clip" else ViTBertTowers(config)
-        self.towers = towers
+        self.prepare_images = ImagePreparation(config.image_size, config.interpolation, config.mean, config.std)
+        self.towers = ViTBertTowers(config)
 
     @property
     def image_tower(self) -> nn.Module:
         """The transformer through which gradients reach the patches of a picture."""
-        return self.towers.clip.vision_model if self.config.image_tower == "clip" else self.towers.image
+        return self.towers.image
 
     def as_read(self, caption: str) -> str:
         """Return the caption, cleaned if the configuration has `maximum_words`."""
@@ -81,19 +75,27 @@ class ViTBertTowers(nn.Module):
     defines the mean over the patches and the words of a sentence.
     """
 
-    def __init__(self, config: DualEncoderConfig, image: nn.Module | None = None, text: nn.Module | None = None):
+    def __init__(self, config: DualEncoderConfig):
+        from transformers import BertConfig, BertModel, ViTConfig, ViTModel
+
         super().__init__()
-        self.image = image if image is not None else _vit(config)
-        self.text = text if text is not None else _bert(config)
-        sides = (self.image, self.text) if config.projection == "linear" else ()
-        maps = [nn.Linear(side.config.hidden_size, config.dimension) for side in sides]
-        self.image_projection, self.text_projection = maps or (nn.Identity(), nn.Identity())
+        image = config.image_settings or _fresh(config, "image")
+        text = config.text_settings or _fresh(config, "text")
+        self.image = ViTModel(ViTConfig(**image), add_pooling_layer=False)
+        if config.stem == "convolutional":
+            self.image.embeddings.patch_embeddings = ConvolutionalStem(config.patch_size, config.image_hidden)
+        self.text = BertModel(BertConfig(**text), add_pooling_layer=False)
+        self.image_projection, self.text_projection = nn.Identity(), nn.Identity()
+        if config.projection == "linear":
+            self.image_projection = nn.Linear(self.image.config.hidden_size, config.dimension)
+            self.text_projection = nn.Linear(self.text.config.hidden_size, config.dimension)
 
     def encode_images(self, pixels: Pixels) -> Encoded:
         """Return pooled features and those of the patches."""
         output = self.image(pixel_values=pixels)
         local = self.image_projection(output.last_hidden_state[:, 1:]).float()  # without [CLS]
-        return Encoded(unit(local.mean(dim=1)), local, _all_real(local))
+        mask = torch.ones(local.shape[:2], dtype=torch.bool, device=local.device)
+        return Encoded(unit(local.mean(dim=1)), local, mask)
 
     def encode_captions(self, input_ids: Ids, attention_mask: Ids, word_mask: Mask) -> Encoded:
         """Return pooled features and those of the tokens."""
@@ -102,80 +104,13 @@ class ViTBertTowers(nn.Module):
         return Encoded(unit(masked_mean(local, word_mask, otherwise=attention_mask.bool())), local, word_mask)
 
 
-def _vit(config: DualEncoderConfig) -> nn.Module:
-    from transformers import ViTConfig, ViTModel
-
-    tower = ViTModel(ViTConfig(**(config.image_settings or _fresh(config, "image"))), add_pooling_layer=False)
-    if config.stem == "convolutional":
-        tower.embeddings.patch_embeddings = ConvolutionalStem(config.patch_size, config.image_hidden)
-    return tower
-
-
-def _bert(config: DualEncoderConfig) -> nn.Module:
-    from transformers import BertConfig, BertModel
-
-    return BertModel(BertConfig(**(config.text_settings or _fresh(config, "text"))), add_pooling_layer=False)
-
-
-class ClipTowers(nn.Module):
-    """CLIP (Radford et al., 2021) with its own pooling ([CLS] of the picture, end of the text) and projections.
-
-    Local features are patches and tokens sent through the same final normalisation and projection as the pooled one
-    (METHODS 5).
-    """
-
-    def __init__(
-        self,
-        config: DualEncoderConfig,
-        tokenizer: "PreTrainedTokenizerFast | None" = None,
-        clip: nn.Module | None = None,
-    ):
-        super().__init__()
-        self.clip = clip if clip is not None else _clip(config, tokenizer)
-        self.clip.logit_scale.requires_grad_(False)  # not used by the cosine, and an unused parameter stops DDP
-
-    def encode_images(self, pixels: Pixels) -> Encoded:
-        """Return pooled features and those of the patches."""
-        tower, project = self.clip.vision_model, self.clip.visual_projection
-        output = tower(pixel_values=pixels)
-        local = project(tower.post_layernorm(output.last_hidden_state[:, 1:])).float()  # without [CLS]
-        return Encoded(unit(project(output.pooler_output)), local, _all_real(local))
-
-    def encode_captions(self, input_ids: Ids, attention_mask: Ids, word_mask: Mask) -> Encoded:
-        """Return pooled features and those of the tokens."""
-        tower, project = self.clip.text_model, self.clip.text_projection
-        output = tower(input_ids=input_ids, attention_mask=attention_mask)
-        return Encoded(unit(project(output.pooler_output)), project(output.last_hidden_state).float(), word_mask)
-
-
-def _clip(config: DualEncoderConfig, tokenizer: "PreTrainedTokenizerFast | None") -> nn.Module:
-    from transformers import CLIPConfig, CLIPModel
-
-    text, image = config.text_settings, config.image_settings
-    if text is None or image is None:
-        frame = {"pad": tokenizer.pad_token_id, "bos": tokenizer.cls_token_id, "eos": tokenizer.sep_token_id}
-        # The text is pooled at its end-of-sentence token, so CLIP must know the number of ours.
-        text = _fresh(config, "text") | {f"{name}_token_id": number for name, number in frame.items()}
-        image = _fresh(config, "image")
-    return CLIPModel(CLIPConfig(text_config=text, vision_config=image, projection_dim=config.dimension))
-
-
 def _fresh(config: DualEncoderConfig, side: str) -> dict[str, Any]:
     """The settings of a fresh tower, under the names of `transformers`."""
     sizes = {name: getattr(config, f"{side}_{ours}") for ours, name in SIZES.items()}
+    sizes |= dict.fromkeys(("hidden_dropout_prob", "attention_probs_dropout_prob"), config.dropout)
     if side == "image":
-        sizes |= {"image_size": config.image_size, "patch_size": config.patch_size}
-    else:
-        sizes |= {"vocab_size": config.vocabulary_size, "max_position_embeddings": config.maximum_tokens}
-    if config.image_tower == "clip":
-        usual, rest = "quick_gelu", {"attention_dropout": config.dropout, "projection_dim": config.dimension}
-    else:
-        usual, rest = "gelu", dict.fromkeys(("hidden_dropout_prob", "attention_probs_dropout_prob"), config.dropout)
-    return sizes | rest | {"hidden_act": config.activation or usual}
-
-
-def _all_real(local: Parts) -> Mask:
-    return torch.ones(local.shape[:2], dtype=torch.bool, device=local.device)
+        return sizes | {"image_size": config.image_size, "patch_size": config.patch_size}
+    return sizes | {"vocab_size": config.vocabulary_size, "max_position_embeddings": config.maximum_tokens}
 
 
 class ConvolutionalStem(nn.Module):

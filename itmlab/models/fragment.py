@@ -4,14 +4,12 @@ Regions are mapped linearly, v_i = W f_i + b, and words are read by a recurrent 
 2018, Sec. 3.3 and 3.4). SCAN and SGRAF then compare parts (`matchers`); VSE++ (Faghri et al., BMVC 2018) compares the
 mean region with the network's last state; in VSRN (Li et al., "Visual Semantic Reasoning for Image-Text Matching", ICCV
 2019) the regions reason over each other first. VSRN's second loss, which learns to write the caption, is left out: it
-changes nothing at test time, and no public checkpoint contains its weights.
+changes nothing at test time.
 
 METHODS 5 has a table of what `preset="released"` changes.
 """
 
-import argparse
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -20,15 +18,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from ..errors import ItmlabError
-from ..fields import shown
-from .base import build_filled, read_pickled, read_weights
 from .config import LateInteractionConfig
 from .encoded import Encoded, Mask, Parts, masked_mean, unit
 from .matchers import ComparesParts, Scan, Sgraf
 from .photographs import photo_encoder, pooled_region
 from .transformer import prepare_regions
-from .weights.names import our_names
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -237,108 +231,3 @@ class RegionGraph(nn.Module):
         affinity = self.one(local) @ self.other(local).transpose(1, 2) / real.sum(dim=1, keepdim=True)
         added = self.residual(affinity @ self.value(local).masked_fill(~real, 0.0))
         return (added if self.norm is None else added.masked_scatter(real, self.norm(added[mask]))) + local
-
-
-# Public checkpoints of SCAN, SGRAF and VSRN hold the weights of the images' network, of the captions' network, and of
-# SGRAF's similarities. Parts of the network's number and their names, then of ours:
-PUBLIC_NAMES = {
-    r"^0\.fc\.": "images.map.0.",
-    r"^0\.img_rnn\.": "images.network.",
-    r"^0\.bn\.": "images.norm.",
-    **{rf"^0\.Rs_GCN_{layer + 1}\.": f"images.graph.{layer}." for layer in range(4)},  # the public code counts from 1
-    r"\.theta\.": ".one.",
-    r"\.phi\.": ".other.",
-    r"\.g\.": ".value.",
-    r"\.W\.0\.": ".residual.",
-    r"\.W\.1\.": ".norm.",
-    r"^1\.embed\.": "captions.embedding.",
-    r"^1\.(cap_)?rnn\.": "captions.network.",
-    r"^2\.v_global_w\.": "matcher.of_images.",
-    r"^2\.t_global_w\.": "matcher.of_captions.",
-    r"\.embedding_local\.0\.": ".part.",
-    r"\.embedding_local\.1\.": ".place_norm.",
-    r"\.embedding_global\.0\.": ".mean.",
-    r"\.embedding_global\.1\.": ".mean_norm.",
-    r"\.embedding_common\.0\.": ".weigh.",
-    r"^2\.sim_tranglo_w\.": "matcher.whole.",
-    r"^2\.sim_tranloc_w\.": "matcher.part.",
-    r"^2\.sim_eval_w\.": "matcher.branches.0.answer.",
-    r"^2\.SGR_module\.(\d+)\.graph_query_w\.": r"matcher.branches.0.inwards.\1.",
-    r"^2\.SGR_module\.(\d+)\.graph_key_w\.": r"matcher.branches.0.outwards.\1.",
-    r"^2\.SGR_module\.(\d+)\.sim_graph_w\.": r"matcher.branches.0.update.\1.",
-    r"^2\.SAF_module\.attn_sim_w\.": "matcher.branches.0.significance.",
-    r"^2\.SAF_module\.bn\.": "matcher.branches.0.norm.",
-}
-UNREAD = r"batches_tracked$"  # weights that no public checkpoint needs: how many batches a normalisation has seen
-
-
-def load_matcher(
-    path: str | Path, tokenizer: "PreTrainedTokenizerFast", *, seed: int = 0, **settings: Any
-) -> LateInteraction:
-    """Load a public checkpoint of SCAN, SGRAF (SGR or SAF) or VSRN, under the released preset.
-
-    Args:
-        path: the .pth.tar file that the public training wrote, of which only plain tensors, numbers and argparse's
-            options are read, or a .safetensors file with the weights "0.fc.weight", "1.embed.weight", ...: the number
-            of the network (images, captions, SGRAF's similarities) before each name. "module." prefixes are ignored.
-        tokenizer: that of the checkpoint's vocabulary (`itmlab.text.tokens.load_words`).
-        seed: of weights that the checkpoint lacks.
-        settings: fields of `LateInteractionConfig` in place of those that the weights and options tell. A
-            .safetensors file has no options, so `kind="scan_i2t"` and SCAN's lambdas are given here.
-
-    Raises:
-        ItmlabError: weights that are unknown, missing or of another model.
-    """
-    weights, options = _public(Path(path))
-    for name, readable in (("raw_feature_norm", ("clipped_l2norm",)), ("agg_func", ("LogSumExp", "Mean"))):
-        if options.get(name, readable[0]) not in readable:
-            remedy = f"only {' or '.join(readable)} can be read"
-            raise ItmlabError(f"its option {name} is {shown(options[name])}", where=str(path), remedy=remedy)
-    try:
-        config = LateInteractionConfig(**(_public_sizes(weights, options) | settings))
-    except ItmlabError:
-        raise
-    except (KeyError, ValueError, TypeError) as error:
-        raise ItmlabError(f"not a checkpoint of SCAN, SGRAF or VSRN: lacks {error}", where=str(path)) from None
-    if config.compares_parts and "captions.network.weight_ih_l0_reverse" not in weights:
-        message = "its captions were read by a GRU of one direction, and SCAN and SGRAF here read both"
-        raise ItmlabError(message, where=str(path), remedy="give a checkpoint that was trained with --bi_gru")
-    return build_filled(lambda: LateInteraction(config, tokenizer), weights, str(path), optional=UNREAD, seed=seed)
-
-
-def _public(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """The weights of a checkpoint by our names, and its options."""
-    try:
-        if path.suffix == ".safetensors":
-            weights, options = read_weights(path), {}
-        else:
-            content = read_pickled(path, known=[argparse.Namespace])
-            states = enumerate(content["model"])
-            weights = {f"{number}.{key}": value for number, state in states for key, value in state.items()}
-            options = vars(content.get("opt", argparse.Namespace()))
-        weights = {key: value.squeeze(-1) if value.ndim == 3 else value for key, value in weights.items()}
-        weights = {key: value.float() if value.is_floating_point() else value for key, value in weights.items()}
-    except (AttributeError, KeyError, TypeError):
-        remedy = "give the .pth.tar that its training wrote, or its weights as .safetensors (see load_matcher)"
-        raise ItmlabError("not a checkpoint of SCAN, SGRAF or VSRN", where=str(path), remedy=remedy) from None
-    return {ours: weights[name] for name, ours in our_names(weights, PUBLIC_NAMES, str(path)).items()}, options
-
-
-def _public_sizes(weights: dict[str, Tensor], options: dict[str, Any]) -> dict[str, Any]:
-    """The fields of the configuration that the weights and the options tell."""
-    kind = f"scan_{options.get('cross_attn', 't2i')}"
-    for name, part in (("sgr", "branches.0.inwards"), ("saf", "branches.0.significance"), ("vsrn", "images.graph")):
-        kind = name if any(part in key for key in weights) else kind
-    width, region_dimension = weights["images.map.0.weight"].shape
-    words, word_dimension = weights["captions.embedding.weight"].shape
-    sizes = {"kind": kind, "preset": "released", "dimension": width, "region_dimension": region_dimension}
-    sizes |= {"vocabulary_size": words, "word_dimension": word_dimension}
-    if kind == "vsrn":
-        graphs = {key.split(".")[2] for key in weights if key.startswith("images.graph.")}
-        return sizes | {"graph_layers": len(graphs), "batch_norm": "images.norm.weight" in weights}
-    if kind in ("sgr", "saf"):
-        steps = sum(key.startswith("matcher.branches.0.update.") and key.endswith("weight") for key in weights)
-        sizes |= {"dropout": 0.4, "region_count": len(weights["matcher.of_images.place_norm.weight"])}
-        return sizes | {"similarity_dimension": len(weights["matcher.part.weight"]), "reasoning_steps": steps or 3}
-    lambdas = {name: float(options[name]) for name in ("lambda_softmax", "lambda_lse") if name in options}
-    return sizes | lambdas | {"aggregation": "mean" if options.get("agg_func") == "Mean" else "lse"}

@@ -126,7 +126,7 @@ class Scan(nn.Module):
     def __init__(self, config: LateInteractionConfig):
         super().__init__()
         self.words_attend, self.aggregation = config.kind == "scan_t2i", config.aggregation
-        self.lambda_softmax, self.lambda_lse = config.lambda_softmax, config.lambda_lse
+        self.lambda_softmax, self.lambda_lse = config.lambdas
         self.slope = RELEASED_SLOPE if config.released else 0.0
 
     def forward(self, images: Encoded, captions: Encoded) -> Float[Tensor, "image caption"]:
@@ -197,7 +197,7 @@ class Sgraf(nn.Module):
 
     def __init__(self, config: LateInteractionConfig):
         super().__init__()
-        self.sharpness, self.slope = config.lambda_softmax, RELEASED_SLOPE if config.released else 0.0
+        self.sharpness, self.slope = config.lambdas[0], RELEASED_SLOPE if config.released else 0.0
         self.of_images = GlobalAttention(config, normalised=config.released)
         self.of_captions = GlobalAttention(config)
         sizes = config.dimension, config.similarity_dimension

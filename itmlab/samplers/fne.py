@@ -176,7 +176,7 @@ def sampling_weights(
         monotone: see `posterior`.
 
     Raises:
-        ItmlabError: an unknown preset, or a prior or threshold that is not a probability.
+        ItmlabError: a prior that is not a probability.
 
     References:
         Li et al. (2023), FNE, Eqs. 11 to 13.
@@ -185,12 +185,8 @@ def sampling_weights(
     >>> [round(weight, 3) for weight in sampling_weights(scores, torch.tensor([0.6]), statistics)[0].tolist()]
     [0.923, 0.995, 0.373]
     """
-    chosen = PRESETS.get(preset)
-    if chosen is None:
-        raise ItmlabError(f"no preset {preset!r} of FNE's weights", remedy=f"choose one of {', '.join(PRESETS)}")
+    chosen = PRESETS[preset]
     threshold = chosen.threshold if threshold is None else threshold
-    if not 0 <= threshold <= 1:
-        raise ItmlabError(f"the threshold λ is a probability, not {threshold}")
     odds = log_odds(scores, statistics, prior=prior, monotone=monotone)
     # as P ≥ λ, but where P is rounded to 1 the odds still tell scores apart
     suspect = odds >= torch.tensor(threshold, dtype=torch.float64).logit().item()
@@ -352,8 +348,6 @@ class FalseNegativeEliminating(Sampler):
             return best(scores, usable(scores, positives))
         chosen = self._by_rejection(scores, positives, positive_scores, statistics, generator)
         undecided = chosen < 0
-        if can_look and not undecided.any():
-            return chosen
         rows = undecided.nonzero().squeeze(1) if can_look else slice(None)
         weights = self._weights(scores[rows], positives[rows], positive_scores[rows], statistics)
         drawn = draw(weights, generator=generator, wanted=None if can_look else undecided)

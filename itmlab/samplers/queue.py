@@ -38,56 +38,46 @@ class MomentumQueue:
     >>> memory, features, ids = MomentumQueue(3, 2), torch.zeros(2, 2), torch.tensor([0, 1])
     >>> for first in (0, 2):
     ...     memory.enqueue(features, features, ids + first, ids + first)
-    >>> memory.image_ids
+    >>> memory.queues.image_ids
     tensor([3, 1, 2])
     """
 
     def __init__(self, length: int, dimension: int, *, device: torch.device | str = "cpu"):
-        self.length, self.dimension = length, dimension
-        self.image_features = torch.zeros(length, dimension, device=device)
-        self.caption_features = torch.zeros(length, dimension, device=device)
-        self.image_ids = torch.full((length,), -1, dtype=torch.int64, device=device)
-        self.caption_ids = torch.full((length,), -1, dtype=torch.int64, device=device)
+        features = [torch.zeros(length, dimension, device=device) for _ in range(2)]
+        ids = [torch.full((length,), -1, dtype=torch.int64, device=device) for _ in range(2)]
+        self.length, self.queues = length, Pool(*features, *ids)
         self.position, self.filled = 0, 0  # the slot that is written next, and how many hold a pair
 
-    def __len__(self) -> int:
-        """The number of pairs that the queues hold now."""
-        return self.filled
-
     @torch.no_grad()
-    def enqueue(self, image_features: Features, caption_features: Features, image_ids: Ids, caption_ids: Ids) -> None:
-        """Adds the pairs of one batch over the oldest; of a batch longer than the queue the last K stay."""
-        batch = Pool(image_features, caption_features, image_ids, caption_ids)
-        count = min(len(image_ids), self.length)
-        start = (self.position + len(image_ids) - count) % self.length
+    def enqueue(self, *batch: Tensor) -> None:
+        """Add the four parts of a batch's `Pool` over the oldest; of a batch longer than the queue the last K stay."""
+        size = len(batch[0])
+        count = min(size, self.length)
+        start = (self.position + size - count) % self.length
         until_end = min(count, self.length - start)  # the rest is written from slot 0 on
-        for queue, rows in zip(self._queues(), batch, strict=True):
-            latest = rows[len(rows) - count :].to(queue)
+        for queue, rows in zip(self.queues, batch, strict=True):
+            latest = rows[size - count :].to(queue)
             queue[start : start + until_end] = latest[:until_end]
             queue[: count - until_end] = latest[until_end:]
         self.position = (start + count) % self.length
         self.filled = min(self.filled + count, self.length)
 
     @torch.no_grad()
-    def pool(self, image_features: Features, caption_features: Features, image_ids: Ids, caption_ids: Ids) -> Pool:
-        """This batch's momentum features, then all that the queue holds: a copy, which later steps leave alone."""
-        batch = Pool(image_features, caption_features, image_ids, caption_ids)
-        pairs = zip(self._queues(), batch, strict=True)
+    def pool(self, *batch: Tensor) -> Pool:
+        """Return the batch's `Pool`, then all that the queue holds: a copy, which later steps leave alone."""
+        pairs = zip(self.queues, batch, strict=True)
         return Pool(*(torch.cat([rows.to(queue), queue[: self.filled]]) for queue, rows in pairs))
 
     def state_dict(self) -> dict[str, Tensor]:
-        """The queues and where they stand, as plain tensors (copies)."""
-        queues = {name: queue.clone() for name, queue in self._queues()._asdict().items()}
+        """Return the queues and where they stand, as plain tensors (copies)."""
+        queues = {name: queue.clone() for name, queue in self.queues._asdict().items()}
         return queues | {"position": torch.tensor(self.position), "filled": torch.tensor(self.filled)}
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
         """Restore what `state_dict` returned; ItmlabError if it is of another length or dimension."""
-        mine = self.state_dict()
-        if set(state) != set(mine) or any(state[name].shape != tensor.shape for name, tensor in mine.items()):
+        present = self.state_dict()
+        if set(state) != set(present) or any(state[name].shape != value.shape for name, value in present.items()):
             raise ItmlabError("the state of another memory", remedy="resume with the recipe that wrote it")
-        for name, queue in self._queues()._asdict().items():
+        for name, queue in self.queues._asdict().items():
             queue.copy_(state[name])
         self.position, self.filled = int(state["position"]), int(state["filled"])
-
-    def _queues(self) -> Pool:
-        return Pool(self.image_features, self.caption_features, self.image_ids, self.caption_ids)

@@ -36,23 +36,11 @@ class Retrieved(Sampler):
         if not 1 <= self.top <= self.candidates:
             raise ItmlabError(f"Retrieved needs 1 ≤ top ≤ candidates, not {self.top} and {self.candidates}")
 
-    def propose(self, allowed: Mask, *, generator: Generator) -> Int64[Tensor, "anchor proposal"]:
-        """Return at most `candidates` different random candidates per anchor in ascending order, then -1."""
-        keys = torch.rand(allowed.shape, generator=generator, device=generator.device).to(allowed.device)
-        keys, index = keys.masked_fill(~allowed, -1).topk(min(self.candidates, allowed.shape[1]), dim=1)
-        beyond = allowed.shape[1]  # sorts what was not allowed to the end
-        index = index.masked_fill(keys < 0, beyond).sort(dim=1).values
-        return index.masked_fill(index == beyond, -1)
-
-    def retrieve(self, scores: Scores, positives: Mask, *, generator: Generator) -> Int64[Tensor, "anchor top"]:
-        """At most `top` negatives an anchor from the hardest on (equals by index), then -1."""
-        proposed = self.propose(usable(scores, positives), generator=generator)
-        return _taken(proposed, hardest_negatives(scores.gather(1, proposed.clamp(min=0)), proposed >= 0, self.top))
-
     def choose(self, scores: Scores, positives: Mask, positive_scores: PerAnchor, *, generator: Generator) -> Choice:
-        candidates = self.retrieve(scores, positives, generator=generator)
-        slot = draw((candidates >= 0).float(), generator=generator)
-        return candidates.gather(1, slot.clamp(min=0)[:, None]).squeeze(1)  # a row without any holds -1 in every slot
+        numbers = {"candidates": self.candidates, "top_k": self.top, "generator": generator}
+        kept = mined_negatives(lambda anchors, columns: scores[anchors, columns], ~usable(scores, positives), **numbers)
+        slot = draw((kept >= 0).float(), generator=generator)
+        return kept.gather(1, slot.clamp(min=0)[:, None]).squeeze(1)  # a row without any holds -1 in every slot
 
 
 def mined_negatives(
@@ -77,7 +65,8 @@ def mined_negatives(
     with torch.no_grad():
         mined_scores = score(anchors, pool[anchors, columns]).detach()
     scores = mined_scores.new_full(pool.shape, -math.inf).index_put((anchors, columns), mined_scores)
-    return _taken(pool, hardest_negatives(scores, pool >= 0, top_k))
+    slots = hardest_negatives(scores, pool >= 0, top_k)
+    return torch.where(slots >= 0, pool.gather(1, slots.clamp(min=0)), -1)
 
 
 def random_negatives(
@@ -111,8 +100,3 @@ def hardest_negatives(scores: Scores, allowed: Mask, count: int) -> Int64[Tensor
     ranked = ranked.clamp(min=torch.finfo(scores.dtype).min).masked_fill(~allowed, -math.inf)
     index = ranked.sort(dim=1, descending=True, stable=True).indices[:, :count]
     return torch.where(allowed.gather(1, index), index, -1)
-
-
-def _taken(pool: Int64[Tensor, "anchor slot"], slots: Int64[Tensor, "anchor kept"]) -> Int64[Tensor, "anchor kept"]:
-    """What the pool holds in these slots, -1 where there is none."""
-    return torch.where(slots >= 0, pool.gather(1, slots.clamp(min=0)), -1)

@@ -25,7 +25,7 @@ from .negative import Generate, Negative
 from .tags import graphs_of
 
 Score = Callable[[Sequence[int], Sequence[str]], Iterable[float]]  # (image numbers, sentences) -> a match for each
-Fluency = Callable[[Sequence[str]], Iterable[float]]  # sentences -> a perplexity for each
+BATCH = 64  # captions that a generator gets at a time
 
 
 def generate_negatives(
@@ -33,10 +33,8 @@ def generate_negatives(
     generate: Generate,
     *,
     seed: int = 0,
-    batch: int = 64,
     conditioned: bool = False,
     score: Score | None = None,
-    fluency: Fluency | None = None,
     truth: bool = True,
     progress: bool = False,
 ) -> Iterator[Negative]:
@@ -46,16 +44,14 @@ def generate_negatives(
         data: the data set.
         generate: the generator; it is called with a batch of captions at a time.
         seed: of the random numbers.
-        batch: how many captions are passed at a time.
         conditioned: pass `numbers=` as well, the captions' positions in `data`, to a generator that looks at images.
-        score: match of images and sentences, asked for negatives without a score.
-        fluency: perplexity of sentences, asked for negatives without one.
+        score: match of images and sentences, for a generator that does not score its sentences.
         truth: label each negative by the data set's world, if it has one.
         progress: show a progress bar.
     """
     generator = torch.Generator().manual_seed(seed)
-    for start in tqdm(range(0, len(data.captions), batch), desc="negatives", unit="batch", disable=not progress):
-        numbers = range(start, min(start + batch, len(data.captions)))
+    for start in tqdm(range(0, len(data.captions), BATCH), desc="negatives", unit="batch", disable=not progress):
+        numbers = range(start, min(start + BATCH, len(data.captions)))
         captions, images = [data.captions[number] for number in numbers], data.image_of_caption[list(numbers)].tolist()
         options = {"numbers": numbers} if conditioned else {}
         rows = generate(captions, graphs_of(data, numbers), data.captions_of(images), generator=generator, **options)
@@ -65,35 +61,14 @@ def generate_negatives(
             for negative in row
             if wrong_caption(negative.sentence) is None
         ]
+        sentences = [negative.sentence for negative in negatives]
         if score is not None:
-            negatives = _filled(negatives, "score", score)
-        if fluency is not None:
-            negatives = _filled(negatives, "fluency", lambda images, sentences: fluency(sentences))
+            scores = score([negative.image for negative in negatives], sentences)
+            negatives = [replace(row, score=float(value)) for row, value in zip(negatives, scores, strict=True)]
         if truth and data.world is not None:
-            negatives = _labelled(data, negatives)
+            parse(sentences)  # all at once, into the cache that the world looks into
+            negatives = [replace(row, truth=data.world.entails(row.image, row.sentence)) for row in negatives]
         yield from negatives
-
-
-def _filled(negatives: list[Negative], field: str, measure: Score) -> list[Negative]:
-    """The same negatives, those whose `field` is None with what is measured of them."""
-    missing = [negative for negative in negatives if getattr(negative, field) is None]
-    if not missing:
-        return negatives
-    values = measure([negative.image for negative in missing], [negative.sentence for negative in missing])
-    filled = {id(old): replace(old, **{field: float(value)}) for old, value in zip(missing, values, strict=True)}
-    return [filled.get(id(negative), negative) for negative in negatives]
-
-
-def _labelled(data: CaptionSet, negatives: list[Negative]) -> list[Negative]:
-    """The same negatives with the world's labels: True, False, or None where it cannot tell."""
-    parse([negative.sentence for negative in negatives])  # all at once, into the cache that the world looks into
-    labelled = list(negatives)
-    for image in {negative.image for negative in negatives}:
-        places = [place for place, negative in enumerate(negatives) if negative.image == image]
-        labels = data.world.truth([image], [negatives[place].sentence for place in places])[0].tolist()
-        for place, label in zip(places, labels, strict=True):
-            labelled[place] = replace(negatives[place], truth=None if label < 0 else bool(label))
-    return labelled
 
 
 # The file.

@@ -18,7 +18,7 @@ from pathlib import Path
 import torch
 
 from ..data.captionset import CaptionSet
-from ..errors import ItmlabError
+from ..fields import FROM_1, check_ranges
 from ..metrics.wordnet import Nouns
 from ..text import SceneGraph, Span
 from ..text.alignment import token_characters
@@ -77,10 +77,7 @@ class RuleSwaps:
     implied: base.Implied | None = None
 
     def __post_init__(self) -> None:
-        if self.number is not None and self.number < 1:
-            raise ItmlabError(f"{self.number} negatives a caption cannot be", remedy="give 1 or more, or None for all")
-        lexicons = self.nouns, self.relations
-        self._longest = [max((key.count(" ") + 1 for key in swaps), default=0) for swaps in lexicons]
+        check_ranges(self, "vse_c", number=FROM_1)
 
     def __call__(self, captions: Captions, graphs: Graphs, image_captions: OfImage, *, generator: Draws) -> Rows:
         """Return the negatives of each caption; `image_captions` are all captions of its image, for the filter."""
@@ -107,8 +104,8 @@ class RuleSwaps:
         """What to change in the caption of a graph, a sentence each."""
         words = [token.lower() for token in graph.tokens]
         of_parts = (("object", graph.objects, self.nouns), ("relation", graph.relations, self.relations))
-        for (kind, parts, swaps), longest in zip(of_parts, self._longest, strict=True):
-            spans = dict.fromkeys(_known(words, part.span, swaps, longest) for part in parts if part.span is not None)
+        for kind, parts, swaps in of_parts:
+            spans = dict.fromkeys(_known(words, part.span, swaps) for part in parts if part.span is not None)
             for span in filter(None, spans):
                 for other in swaps[" ".join(words[span.start : span.end])]:
                     yield with_article(words, span, other, kind)
@@ -117,9 +114,9 @@ class RuleSwaps:
                 yield Change(Span(at, at + 1), other, "number")
 
 
-def _known(words: Sequence[str], span: Span, swaps: Swaps, longest: int) -> Span | None:
+def _known(words: Sequence[str], span: Span, swaps: Swaps) -> Span | None:
     """The longest part of a span that can be swapped, the last of equally long ones ("police dog": "dog")."""
-    for length in range(min(span.end - span.start, longest), 0, -1):
+    for length in range(span.end - span.start, 0, -1):
         for start in range(span.end - length, span.start - 1, -1):
             if swaps.get(" ".join(words[start : start + length])):
                 return Span(start, start + length)

@@ -107,7 +107,6 @@ class SynHNC(Synthesiser):
             not through the choice of clusters.
         oracle: a control for data with a world: candidates that are not surely false are not used.
         regularisation: ε.
-        iterations: of k-means, at most.
 
     Raises:
         ItmlabError: a parameter out of its range.
@@ -127,10 +126,9 @@ class SynHNC(Synthesiser):
     detach: bool = True
     oracle: bool = False
     regularisation: float = REGULARISATION
-    iterations: int = ITERATIONS
 
     def __post_init__(self) -> None:
-        check_ranges(self, "synthesis", clusters=FROM_1, iterations=FROM_1, regularisation=ABOVE_0, sigma=SIGMAS)
+        check_ranges(self, "synthesis", clusters=FROM_1, regularisation=ABOVE_0, sigma=SIGMAS)
         check(self.weights in get_args(Weights), "synthesis.weights", self.weights, f"one of {get_args(Weights)}")
 
     @property
@@ -160,7 +158,7 @@ class SynHNC(Synthesiser):
                 normalize(side if side.dtype.itemsize >= 4 else side.float(), dim=1) for side in (anchors, candidates)
             )
             to_anchor, squared = (squared_distances(side, prototypes) for side in (queries, prototypes))
-            membership = kmeans(squared.detach(), ~positives, m, generator=generator, iterations=self.iterations)
+            membership = kmeans(squared.detach(), ~positives, m, generator=generator)
             coefficients = associate(to_anchor, squared, membership, clusters=m, **memory).coefficients
             points = recall(prototypes, membership, coefficients, clusters=m)
             allowed = points.norm(dim=-1) > SHORTEST
@@ -186,9 +184,7 @@ def squared_distances(
 # half of the mean of ‖s - s'‖² within S. So all anchors share one matrix, and no centroid is ever made.
 
 
-def kmeans(
-    squared: Pairwise, allowed: Allowed, clusters: int, *, generator: torch.Generator, iterations: int = ITERATIONS
-) -> Membership:
+def kmeans(squared: Pairwise, allowed: Allowed, clusters: int, *, generator: torch.Generator) -> Membership:
     """Return the cluster of each candidate for each anchor, -1 where it is not allowed.
 
     An anchor's clusters depend on its own allowed candidates and random numbers only. With fewer different candidates
@@ -199,14 +195,13 @@ def kmeans(
         allowed: which candidates belong to an anchor.
         clusters: how many clusters.
         generator: draws where they begin.
-        iterations: of Lloyd's algorithm, at most.
 
     >>> points = torch.tensor([[1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [0.1, 0.9]])
     >>> allowed = torch.tensor([[True, True, True, False]])
     >>> kmeans(squared_distances(points, points), allowed, 2, generator=torch.Generator().manual_seed(0)).tolist()
     [[0, 0, 1, -1]]
     """
-    return lloyd(squared, allowed, seeds(squared, allowed, clusters, generator=generator), iterations=iterations)
+    return lloyd(squared, allowed, seeds(squared, allowed, clusters, generator=generator))
 
 
 def seeds(
@@ -306,15 +301,9 @@ def associate(
 
 def _softmax_in_clusters(logits: PerCandidate, membership: Membership, clusters: int) -> PerCandidate:
     """exp(logit) over its sum in the same cluster, 0 where there is none."""
-    member, cluster = membership >= 0, membership.clamp(min=0)
-    # the largest is taken away first: at σ = 0.1 the kernels themselves would be 0, and so would their sum
-    masked = logits.detach().masked_fill(~member, -torch.inf)
-    largest = logits.new_full((len(logits), clusters), -torch.inf).scatter_reduce(1, cluster, masked, "amax")
-    # where there is no cluster a logit stands for the largest, so that no difference of infinities is taken
-    shifted = logits - torch.where(member, largest.gather(1, cluster), logits.detach())
-    powers = torch.where(member, shifted.exp(), 0)
-    sums = logits.new_zeros(len(logits), clusters).scatter_add(1, cluster, powers)
-    return powers / torch.where(member, sums.gather(1, cluster), 1)
+    others = ~_in_cluster(membership, clusters)
+    shares = logits[:, None].masked_fill(others, -torch.inf).softmax(dim=-1)
+    return shares.masked_fill(others, 0).sum(dim=1)
 
 
 def _conjugate_gradients(
@@ -348,5 +337,9 @@ def _by_cluster(
     values: PerCandidate, membership: Membership, clusters: int
 ) -> Float[Tensor, "anchor cluster candidate"]:
     """Each value in the row of its cluster, 0 elsewhere."""
-    numbers = torch.arange(clusters, device=membership.device)[:, None]
-    return values[:, None] * (membership[:, None] == numbers).to(values)
+    return values[:, None] * _in_cluster(membership, clusters).to(values)
+
+
+def _in_cluster(membership: Membership, clusters: int) -> Bool[Tensor, "anchor cluster candidate"]:
+    """Which candidates belong to each cluster."""
+    return membership[:, None] == torch.arange(clusters, device=membership.device)[:, None]

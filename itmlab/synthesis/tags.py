@@ -29,6 +29,7 @@ from torch import Tensor
 
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
+from ..fields import ABOVE_0, FROM_1, check_ranges
 from ..models import CrossEncoder, EmbeddedRegions
 from ..models.cross_encoder import Tokens, pair_logits
 from ..models.encoded import evaluating
@@ -72,8 +73,7 @@ class FilteredTopM:
     readable: base.Readable | None = None
 
     def __post_init__(self) -> None:
-        if self.keep is not None and self.keep < 1:
-            raise ItmlabError(f"{self.keep} negatives cannot be kept", remedy="give 1 or more, or None for all")
+        check_ranges(self, "tags", keep=FROM_1)
 
     def __call__(self, captions: Captions, graphs: Graphs, image_captions: OfImage, *, generator: Draws) -> Rows:
         """Return the negatives of each caption, best first if they are scored."""
@@ -99,6 +99,7 @@ Fill = Callable[
     [Int[Tensor, "row piece"], Int[Tensor, "row piece"], Int[Tensor, "row"]], Float[Tensor, "row piece vocabulary"]
 ]
 Drawn = Int[Tensor, "hidden sample"]  # L pieces for each hidden place
+MASKINGS_READ = 64  # maskings that the model reads at a time
 
 
 @dataclass
@@ -116,7 +117,6 @@ class MaskedRefill:
         temperature: τ of Eq. 2.
         masking: what is hidden; phrases of the scene graph by default.
         maximum_pieces: how many pieces of a caption the model reads.
-        rows: how many maskings are read at a time.
 
     Raises:
         ItmlabError: a number out of range, or a tokeniser without pieces that begin a word.
@@ -140,12 +140,9 @@ class MaskedRefill:
     temperature: float = 1.0
     masking: Masking = field(default_factory=PhraseMasking)
     maximum_pieces: int | None = None
-    rows: int = 64
 
     def __post_init__(self) -> None:
-        if min(self.maskings, self.samples) < 1 or not 0 < self.temperature < float("inf"):
-            message = f"{self.maskings} maskings, {self.samples} samples at a temperature of {self.temperature}"
-            raise ItmlabError(message, remedy="give numbers above 0")
+        check_ranges(self, "tags", maskings=FROM_1, samples=FROM_1, temperature=ABOVE_0)
         self.vocabulary = Vocabulary(self.tokenizer)
 
     def __call__(self, captions: Captions, graphs: Graphs, image_captions: object = None, *, generator: Draws) -> Rows:
@@ -154,7 +151,7 @@ class MaskedRefill:
         The negatives of a caption do not depend on the other captions of the call.
         """
         generators = own_generators(len(captions), generator)
-        together = max(self.rows // self.maskings, 1)
+        together = max(MASKINGS_READ // self.maskings, 1)
         negatives: Rows = []
         for start in range(0, len(captions), together):
             part = slice(start, start + together)
@@ -268,14 +265,11 @@ def refuse_unknown_words(tokenizer: "PreTrainedTokenizerFast", captions: Caption
 
 
 _UNUSED = re.compile(r"\[unused\d+\]")  # BERT's spare entries
-_BROKEN = "\ufffd"  # a byte that is no letter by itself
-_ANCHOR = "a"  # a word before the drawn pieces: decoders write blanks and joints only between pieces
+_GLUED = ".?!,"  # signs that WordPiece's decoder writes without a blank
 
 
 class Vocabulary:
-    """The pieces of a tokeniser that can be drawn.
-
-    Special pieces, the unknown one, spare ones and those that spell nothing are never drawn.
+    """The pieces of a WordPiece tokeniser that can be drawn: all but special, unknown and spare ones.
 
     Attributes:
         allowed: the pieces that can be drawn.
@@ -283,29 +277,23 @@ class Vocabulary:
         words: returns the text of pieces that follow a blank.
 
     Raises:
-        ItmlabError: a tokeniser without any piece that begins a word.
+        ItmlabError: a tokeniser of another kind.
     """
 
     def __init__(self, tokenizer: "PreTrainedTokenizerFast"):
-        special, size = set(tokenizer.all_special_ids), len(tokenizer)
-        self._backend = tokenizer.backend_tokenizer
-        self._anchor = list(tokenizer(_ANCHOR, add_special_tokens=False)["input_ids"])
-        (self._before,) = self._texts([()])
-        names = tokenizer.convert_ids_to_tokens(list(range(size)))
-        texts = self._texts([(piece,) for piece in range(size)])
-        ordinary = [piece not in special and not _UNUSED.fullmatch(name or "") for piece, name in enumerate(names)]
-        spelled = [bool(text[len(self._before) :].strip()) and _BROKEN not in text for text in texts]
-        apart = [text.startswith(self._before + " ") for text in texts]
-        self.allowed: Bool[Tensor, vocabulary] = torch.tensor(ordinary) & torch.tensor(spelled)
-        self.beginning: Bool[Tensor, vocabulary] = self.allowed & torch.tensor(apart)
-        if not self.beginning.any():
-            raise ItmlabError(
-                f"{type(tokenizer).__name__} has no piece that begins a word", remedy="use WordPiece or RoBERTa's"
-            )
-        self.words = lru_cache(maxsize=65536)(lambda ids: self._texts([ids])[0][len(self._before) :].strip())
-
-    def _texts(self, rows: Sequence[Sequence[int]]) -> list[str]:
-        return self._backend.decode_batch([[*self._anchor, *ids] for ids in rows], skip_special_tokens=False)
+        backend = tokenizer.backend_tokenizer
+        if type(backend.model).__name__ != "WordPiece":
+            raise ItmlabError(f"{type(tokenizer).__name__} has other pieces than WordPiece's", remedy="use WordPiece")
+        special, names = set(tokenizer.all_special_ids), tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))
+        ordinary = [piece not in special and not _UNUSED.fullmatch(name) for piece, name in enumerate(names)]
+        begins = [not name.startswith("##") and name not in _GLUED for name in names]
+        self.allowed: Bool[Tensor, vocabulary] = torch.tensor(ordinary)
+        self.beginning: Bool[Tensor, vocabulary] = self.allowed & torch.tensor(begins)
+        # decoded behind a first piece, as a decoder writes blanks only between pieces
+        first = next(piece for piece, may in enumerate(self.beginning.tolist()) if may and names[piece].isalnum())
+        self.words = lru_cache(maxsize=65536)(
+            lambda pieces: backend.decode([first, *pieces], skip_special_tokens=False)[len(names[first]) :].strip()
+        )
 
     def drawn(
         self,
@@ -389,13 +377,7 @@ class Tags:
         self._tailored = FilteredTopM(self._refill, keep=keep, filtered=filtered, implied=implied, readable=readable)
 
     def __call__(
-        self,
-        captions: Captions,
-        graphs: Graphs,
-        image_captions: OfImage,
-        *,
-        generator: Draws,
-        numbers: Sequence[int],
+        self, captions: Captions, graphs: Graphs, image_captions: OfImage, *, generator: Draws, numbers: Sequence[int]
     ) -> Rows:
         """Return the negatives of each caption, best first; `numbers` are the captions' positions in `data`."""
         model, refiller = self.model, self.refiller

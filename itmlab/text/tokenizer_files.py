@@ -19,12 +19,11 @@ NESTED = re.compile(r"[+*}][^()]*\)[+*{]")  # a repeated group that ends in a re
 PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 
 
-def read_tokenizer_file(path: str | Path, *, safe_patterns: tuple[str, ...] = (), remedy: str | None = None) -> Any:
+def read_tokenizer_file(path: str | Path, *, remedy: str | None = None) -> Any:
     """Read a tokenizer.json after checking that it is a WordPiece, BPE or word tokeniser of plausible size.
 
     Args:
         path: the file.
-        safe_patterns: regular expressions that are known to be fast.
         remedy: what to do about a file that cannot be read.
 
     Returns:
@@ -40,7 +39,7 @@ def read_tokenizer_file(path: str | Path, *, safe_patterns: tuple[str, ...] = ()
         raise ItmlabError(message, where=str(path), remedy=remedy)
     content = read_json(path, remedy=remedy)
     try:
-        fault = _fault(content, safe_patterns)
+        fault = _fault(content)
     except (AttributeError, KeyError, TypeError, ValueError):
         fault = "a part has the wrong form"
     if fault is not None:
@@ -48,7 +47,7 @@ def read_tokenizer_file(path: str | Path, *, safe_patterns: tuple[str, ...] = ()
     return content
 
 
-def _fault(content: Any, safe_patterns: tuple[str, ...]) -> str | None:
+def _fault(content: Any) -> str | None:
     """What is implausible about the content of a tokenizer.json; None for a plausible one."""
     model = content["model"]
     # old files do not name the kind
@@ -66,7 +65,7 @@ def _fault(content: Any, safe_patterns: tuple[str, ...]) -> str | None:
         return "its vocabulary, its pieces or its rules are too large"
     if len(model.get("merges", ())) > MOST_PIECES or model.get("dropout"):
         return "its merges are too many or random"
-    if any(NESTED.search(pattern) for pattern in patterns if pattern not in safe_patterns):
+    if any(NESTED.search(pattern) for pattern in patterns):
         return "a pattern can take exponential time"
     if _can_explode(rules, written):
         return "its rules can make a text exponentially longer"

@@ -184,7 +184,7 @@ def load_tokenizer(directory: str | Path) -> "PreTrainedTokenizerFast":
     from transformers import PreTrainedTokenizerFast
 
     file, remedy = Path(directory, VOCABULARY_FILE), "point at a directory that itmlab saved"
-    content = read_tokenizer_file(file, safe_patterns=(PUBLIC_WORDS,), remedy=remedy)
+    content = read_tokenizer_file(file, remedy=remedy)
     names = read_json(Path(directory, NAMES_FILE), remedy=remedy)
     known = {*SPECIAL_TOKENS, "bos_token", "eos_token"}
     if not isinstance(names, dict) or not all(k in known and isinstance(v, str) for k, v in names.items()):
@@ -220,39 +220,6 @@ def public_tokenizer(name: str) -> "PreTrainedTokenizerFast":
     if path is not None:
         read_tokenizer_file(path)
     return fetched(name, lambda: AutoTokenizer.from_pretrained(name, trust_remote_code=False, use_fast=True))
-
-
-PUBLIC_FRAME = {"pad_token": "<pad>", "unk_token": "<unk>", "cls_token": "<start>", "sep_token": "<end>"}
-# Words as NLTK's word_tokenize cuts 10,049 of 10,070 captions of Flickr30K and COCO: "do n't", "dog 's", "t-shirt",
-# and every other sign by itself; quotation marks are `` and ''.
-PUBLIC_WORDS = r"``|''|\w+(?=n't\b)|n't\b|'(?:s|m|d|ll|re|ve)\b|\w+(?:[-./&]\w+)*|\.{2,}|--|[^\w\s]"
-
-
-def load_words(path: str | Path) -> "PreTrainedTokenizerFast":
-    """Make a tokeniser of whole words from a vocabulary file of SCAN's or SGRAF's public code ("word2idx", as JSON).
-
-    Captions are framed by <start> and <end>; words that are not in the file become <unk>.
-
-    Raises:
-        ItmlabError: the file is not such a vocabulary.
-    """
-    from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
-    from transformers import PreTrainedTokenizerFast
-
-    content = read_json(path, remedy="point at f30k_precomp_vocab.json or one like it")
-    words = content.get("word2idx") if isinstance(content, dict) else None
-    lacking = [name for name in PUBLIC_FRAME.values() if not isinstance(words, dict) or name not in words]
-    if lacking or sorted(words.values()) != list(range(len(words))):
-        message = f"not a vocabulary of words by number: it lacks {', '.join(lacking) or 'some numbers'}"
-        raise ItmlabError(message, where=str(path), remedy="give what SCAN's vocab.py wrote")
-    tokenizer = Tokenizer(models.WordLevel(words, unk_token=PUBLIC_FRAME["unk_token"]))
-    quotes = normalizers.Replace(Regex(r'(?<!\S)"'), "``"), normalizers.Replace('"', "''")
-    tokenizer.normalizer = normalizers.Sequence([normalizers.Lowercase(), *quotes])
-    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(PUBLIC_WORDS), behavior="removed", invert=True)
-    first, last = PUBLIC_FRAME["cls_token"], PUBLIC_FRAME["sep_token"]
-    frame = [(name, words[name]) for name in (first, last)]
-    tokenizer.post_processor = processors.TemplateProcessing(single=f"{first} $A {last}", special_tokens=frame)
-    return as_plain_text(PreTrainedTokenizerFast(tokenizer_object=tokenizer, **PUBLIC_FRAME))
 
 
 def encode_captions(

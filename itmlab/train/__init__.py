@@ -11,7 +11,7 @@ import lazy_loader as lazy
 
 _NAMES = {  # file -> its public names, imported when first used
     "comparison": "Comparison compare compare_runs trained",
-    "interruption": "Interrupted",
+    "session": "Interrupted",
     "loop": "train",
     "mining": "Mined mine",
     "named": "names recipe",

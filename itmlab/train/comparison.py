@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -28,16 +28,13 @@ from ..metrics.by_image import CUTOFFS, MEASURES, RECALLS, SUMS, TRUTHS, measure
 from ..metrics.ranking import blocks
 from ..metrics.statistics import Interval, SeedMean, resample, seed_mean, smallest_effect
 from ..session import usual_defaults
-from .interruption import stopped_in_words
 from .loop import is_done, train
 from .recipes import Recipe
 from .relevance import CaptionTruth
 from .run import Ensemble, Run
 from .scores import BYTES_A_PAIR, Kind, check_pools, relevance_matrix, require_memory
+from .session import stopped_in_words
 from .workers import train_all
-
-if TYPE_CHECKING:
-    import pandas
 
 DRAWS, BATCH_SIZE = 2000, 250  # of the bootstrap, and how many are computed at a time
 Metric = Callable[[Run, CaptionSet], Float[ndarray, "image"]]
@@ -51,14 +48,9 @@ def compare(
     *,
     seeds: int | Sequence[int] = 3,
     run_root: str | Path,
-    baseline: str | None = None,
-    split: str = "test",
-    relevance: Kind | None = None,
-    truth: bool = False,
-    metrics: Metrics | None = None,
-    folds: int = 1,
     jobs: int | None = None,
     progress: bool = True,
+    **comparing: Any,
 ) -> "Comparison":
     """Train each recipe with each seed and compare them on a split, paired.
 
@@ -69,15 +61,9 @@ def compare(
         data: the data set to train and compare on.
         seeds: the seeds, or their number: 3 is 0, 1 and 2.
         run_root: directory of the runs, by label, a digest of recipe and data, and seed.
-        baseline: the label that the others are compared with; the first by default.
-        split: the split to compare on.
-        relevance: "cider" or "spice" adds NCS to the measures.
-        truth: adds mAP@R, R-Precision and the other measures against everything that is true.
-        metrics: your own metrics by name: functions of a Run and the split that return a number per image, in the unit
-            to be shown (percent for shares), NaN where an image has none.
-        folds: number of consecutive blocks of images, each ranked by itself (COCO 1K: 5 of 1,000), and pooled.
         jobs: runs to train at a time, each with its share of the cores; None for as many as there are cores.
         progress: whether to show progress.
+        comparing: `baseline`, `split`, `relevance`, `truth`, `metrics` and `folds` of `compare_runs`.
 
     Returns:
         The comparison: a table, differences to the baseline with intervals, tests, verdicts and power.
@@ -88,11 +74,10 @@ def compare(
         Interrupted: after Ctrl-C, SIGTERM or a hang-up, with the number of runs that are trained.
     """
     labelled = _labelled(recipes)
-    options = {"split": split, "relevance": relevance, "truth": truth, "metrics": metrics, "folds": folds}
-    baseline = one_of(labelled, baseline)
-    check_split(data.split(split), **options)
+    one_of(labelled, comparing.get("baseline"))
+    check_split(data, **{name: value for name, value in comparing.items() if name != "baseline"})
     runs = trained(labelled, data, seeds=seeds, run_root=run_root, jobs=jobs, progress=progress)
-    return compare_runs(runs, data, baseline=baseline, **options, progress=progress)
+    return compare_runs(runs, data, **comparing, progress=progress)
 
 
 @usual_defaults()
@@ -189,7 +174,12 @@ def compare_runs(
         data: the data set to compare on.
         baseline: the label that the others are compared with; the first by default.
         split: the split to compare on.
-        relevance: as for `compare`; `truth`, `metrics`, `folds` and `progress` too.
+        relevance: "cider" or "spice" adds NCS to the measures.
+        truth: adds mAP@R, R-Precision and the other measures against everything that is true.
+        metrics: your own metrics by name: functions of a Run and the split that return a number per image, in the unit
+            to be shown (percent for shares), NaN where an image has none.
+        folds: number of consecutive blocks of images, each ranked by itself (COCO 1K: 5 of 1,000), and pooled.
+        progress: whether to show progress.
 
     Returns:
         The comparison.
@@ -202,9 +192,11 @@ def compare_runs(
     if not seeds[baseline] or any(group != seeds[baseline] for group in seeds.values()):
         raise ItmlabError(f"runs are paired by their seeds, which are {seeds}", remedy="give each label the same seeds")
     for label, group in runs.items():
-        refuse_repeated(label, group)
-    held_out = data.split(split)
-    check_split(held_out, split, relevance, truth, metrics, folds)
+        members = {frozenset(member.directory.resolve() for member in run.members) for run in group}
+        if min(len({*seeds[label]}), len(members)) < len(group):
+            message = f"{label!r} has one run twice: the seeds are {seeds[label]}"
+            raise ItmlabError(message, remedy="give each run once, and runs of different seeds")
+    held_out = check_split(data, split, relevance, truth, metrics, folds)
     measured: dict[str, list[dict[str, ndarray]]] = {label: [] for label in runs}
 
     def stand() -> str:
@@ -231,21 +223,8 @@ def compare_runs(
     return Comparison(totals, counts, measures, baseline, seeds[baseline], groups, about)
 
 
-def refuse_repeated(label: str, group: Sequence[Run | Ensemble]) -> None:
-    """Raise an ItmlabError for a run, or an ensemble of the same runs, that would count as two seeds of a label."""
-    seeds = sorted(run.recipe.seed for run in group)
-    members = {frozenset(member.directory.resolve() for member in run.members) for run in group}
-    if min(len({*seeds}), len(members)) < len(group):
-        message = f"{label!r} has one run twice: the seeds are {seeds}"
-        raise ItmlabError(message, remedy="give each run once, and runs of different seeds")
-
-
-class Gallery(NamedTuple):
-    """Images and captions that are ranked together, with their relevance and truth where these are asked for."""
-
-    data: CaptionSet
-    gains: Float[Tensor, "caption image"] | None
-    truth: Int8[Tensor, "image caption"] | None
+# Images and captions that are ranked together, with their relevance and truth where these are asked for.
+Gallery = tuple[CaptionSet, Float[Tensor, "caption image"] | None, Int8[Tensor, "image caption"] | None]
 
 
 def _galleries(data: CaptionSet, relevance: Kind | None, truth: bool, folds: int, progress: bool) -> list[Gallery]:
@@ -257,8 +236,8 @@ def _galleries(data: CaptionSet, relevance: Kind | None, truth: bool, folds: int
         if folds > 1:
             part = data.select(range(len(data))[pool.images])
             part_gains = None if gains is None else gains[pool.captions, pool.images]
-        known = CaptionTruth(part).judge(progress=progress).matrix() if truth else None
-        galleries.append(Gallery(part, part_gains, known))
+        known = CaptionTruth(part, progress=progress).matrix() if truth else None
+        galleries.append((part, part_gains, known))
     return galleries
 
 
@@ -266,7 +245,7 @@ def _measures_of(
     run: Run | Ensemble, held_out: CaptionSet, galleries: Sequence[Gallery], metrics: Metrics
 ) -> dict[str, Float[ndarray, "2 image"]]:
     """The measures of `measures_by_image` over all galleries, and the custom metrics."""
-    parts = [measures_by_image(run.similarity(gallery.data), *gallery) for gallery in galleries]
+    parts = [measures_by_image(run.similarity(gallery[0]), *gallery) for gallery in galleries]
     measures = {name: torch.cat([part[name] for part in parts], dim=1).numpy() for name in parts[0]}
     for name, metric in metrics.items():
         values = np.asarray(metric(run, held_out), dtype=float)
@@ -279,15 +258,26 @@ def _measures_of(
 
 
 def check_split(
-    held_out: CaptionSet, split: str, relevance: Kind | None, truth: bool, metrics: Metrics | None, folds: int
-) -> None:
-    """Refuse, before the first step, a split that is too small (METHODS 2.3) or a metric with the name of another."""
+    data: CaptionSet,
+    split: str = "test",
+    relevance: Kind | None = None,
+    truth: bool = False,
+    metrics: Metrics | None = None,
+    folds: int = 1,
+) -> CaptionSet:
+    """Return the split to compare on.
+
+    Raises:
+        ItmlabError: before the first step, a split that is too small (METHODS 2.3), or a metric with another's name.
+    """
+    held_out = data.split(split)
     remedy = f"compare on a split of {folds * (max(CUTOFFS) + (relevance is not None))} images or more"
     options = {"folds": folds, "relevance": relevance, "truth": truth}
     check_pools(held_out, **options, where=f"split {split!r}", remedy=remedy)
     require_memory(held_out, BYTES_A_PAIR * (1 + (relevance is not None) + truth))
     if taken := sorted({*(metrics or {})} & {*MEASURES, *SUMS}):
         raise ItmlabError(f"there is a measure {taken[0]!r} already", remedy="give your own metric another name")
+    return held_out
 
 
 # The comparison.
@@ -327,32 +317,15 @@ class Verdict(NamedTuple):
         return f"{self.verdict}: {in_words(self.difference)}, smallest detectable difference {self.smallest:.1f}"
 
 
-class Verdicts(dict[str, Verdict]):
-    """A `Verdict` per measure, printed as a line each. Each is judged by itself: `tests` corrects for their number."""
+class Listed(dict[str, Any]):
+    """A dictionary that is printed as a line per entry; `words` says what is printed instead of the values."""
+
+    def __init__(self, values: Mapping[str, Any], words: Mapping[str, str] | None = None):
+        super().__init__(values)
+        self.words = values if words is None else words
 
     def __repr__(self) -> str:
-        return "\n".join(f"{measure}: {verdict}" for measure, verdict in self.items())
-
-
-class Power(dict[str, int | float]):
-    """By recipe, how many seeds a difference needs; infinite where the test images alone leave too much uncertainty.
-
-    Args:
-        needed: the seeds by recipe.
-        smallest: by recipe, the smallest difference that any number of seeds could find on these images.
-        images: how many there are.
-    """
-
-    def __init__(self, needed: Mapping[str, int | float], smallest: Mapping[str, float], images: int):
-        super().__init__(needed)
-        self.smallest, self.images = dict(smallest), images
-
-    def __repr__(self) -> str:
-        lines = []
-        for label, seeds in self.items():
-            never = f"no number of seeds: {self.images} test images can show {self.smallest[label]:.1f} points at best"
-            lines.append(f"{label}: {never if seeds == math.inf else f'{seeds} seeds'}")
-        return "\n".join(lines)
+        return "\n".join(f"{name}: {self.words[name]}" for name in self)
 
 
 @dataclass(frozen=True)
@@ -416,19 +389,20 @@ class Comparison:
     def table(self) -> list[dict[str, Any]]:
         """A row per recipe: means over seeds by column."""
         rows = []
-        for label, values in self._by_seed.items():
-            means = dict(zip(self.columns, values.mean(axis=0).tolist(), strict=True))
+        for label in self.labels:
+            means = {name: float(np.mean(values)) for name, values in self.per_seed(label).items()}
             rows.append({"recipe": label, "seeds": len(self.seeds), **means})
         return rows
 
-    def intervals(self, label: str) -> dict[str, Interval]:
-        """A recipe by column: the mean over seeds, and its interval."""
-        return self._with_intervals(self._estimate(label))
+    def intervals(self, label: str, minus: str | None = None) -> dict[str, Interval]:
+        """A recipe, or its difference to another one, by column: the mean over seeds, and its interval."""
+        estimate = self._estimate(label, minus)
+        rows = zip(estimate.value.tolist(), *(ends.tolist() for ends in estimate.ends), strict=True)
+        return {column: Interval(*row) for column, row in zip(self.columns, rows, strict=True)}
 
     def difference(self, label: str, baseline: str | None = None) -> dict[str, Interval]:
         """Recipe minus baseline by column: the mean over seeds, and its interval."""
-        other = one_of(self.labels, baseline or self.baseline)
-        return self._with_intervals(self._estimate(label, other))
+        return self.intervals(label, one_of(self.labels, baseline or self.baseline))
 
     def tests(self, *columns: str, baseline: str | None = None) -> dict[str, dict[str, Tested]]:
         """By recipe and column (RSum by default) the difference to the baseline, its p, and Holm's correction of it.
@@ -453,8 +427,10 @@ class Comparison:
         expected: Literal["higher", "lower", "equal"] = "higher",
         margin: float = 0.0,
         baseline: str | None = None,
-    ) -> Verdicts:
+    ) -> dict[str, Verdict]:
         """Whether a recipe is higher (lower, equal within `margin`) than the baseline in every measure.
+
+        Each measure is judged by itself: `tests` corrects for their number.
 
         Args:
             label: the recipe.
@@ -464,14 +440,14 @@ class Comparison:
             baseline: another recipe than the comparison's baseline.
         """
         differences = self.difference(one_of(self.labels, label), baseline)
-        verdicts = Verdicts()
+        verdicts = {}
         for column in columns or (*self.sums, *self.measures):
             ends = differences[self.columns[self._place(column)]]
             word = statistics.verdict(ends, expected=expected, margin=margin)
             verdicts[column] = Verdict(word, ends, smallest_effect(ends))
-        return verdicts
+        return Listed(verdicts)
 
-    def power(self, effect: float, column: str = "RSum", *, share: float = 0.8) -> Power:
+    def power(self, effect: float, column: str = "RSum", *, share: float = 0.8) -> dict[str, int | float]:
         """By recipe, how many seeds it takes to find a difference of `effect` points in this `share` of repetitions.
 
         It follows from the deviation of the paired differences over the seeds, which few seeds estimate badly, and over
@@ -480,16 +456,19 @@ class Comparison:
         """
         if len(self.seeds) < 2:
             raise ItmlabError("one seed does not show how seeds deviate", remedy="compare with seeds=3 or more")
-        needed, smallest, place = {}, {}, self._place(column)
+        needed, words, place = {}, {}, self._place(column)
         for label in self.labels:
             if label != self.baseline:
                 paired, drawn = (values[label] - values[self.baseline] for values in (self._by_seed, self._draws))
                 over_seeds = float(np.std(paired[:, place], ddof=1))
                 over_images = float(np.std(drawn[..., place].mean(axis=1)))
                 needed[label] = statistics.seeds_needed(over_seeds, effect, power=share, fixed=over_images)
-                half = statistics.QUANTILE * over_images
-                smallest[label] = smallest_effect(Interval(0.0, -half, half), share)
-        return Power(needed, smallest, self.images)
+                words[label] = f"{needed[label]} seeds"
+                if needed[label] == math.inf:
+                    half = statistics.QUANTILE * over_images
+                    best = smallest_effect(Interval(0.0, -half, half), share)
+                    words[label] = f"no number of seeds: {self.images} test images can show {best:.1f} points at best"
+        return Listed(needed, words)
 
     # The bootstrap.
 
@@ -522,10 +501,6 @@ class Comparison:
             values, draws = values - self._by_seed[other], draws - self._draws[other]
         return seed_mean(values, draws, self.images)
 
-    def _with_intervals(self, estimate: SeedMean) -> dict[str, Interval]:
-        rows = zip(estimate.value.tolist(), *(ends.tolist() for ends in estimate.ends), strict=True)
-        return {column: Interval(*row) for column, row in zip(self.columns, rows, strict=True)}
-
     def _place(self, column: str) -> int:
         if column not in self.columns:
             raise ItmlabError(f"nothing compared is called {column!r}", remedy=did_you_mean(column, self.columns))
@@ -533,7 +508,7 @@ class Comparison:
 
     # Shown as text and in a notebook.
 
-    def _frame(self) -> "pandas.DataFrame":
+    def _frame(self) -> Any:
         """The table that is shown: means of all recalls, and each of `shown` beside its difference to the baseline."""
         import pandas
 
@@ -569,8 +544,4 @@ class Comparison:
             caption += f"; p corrected for {count} comparisons"
         if len(self.seeds) == 1:
             caption += "; one seed: the intervals are those of the images alone"
-        starts = {label: group[0].recipe.start for label, group in self.runs.items() if isinstance(group[0], Run)}
-        if len({*starts.values()}) > 1:
-            caption += "\ndifferent starts: "
-            caption += "; ".join(f"{label} from {start or 'scratch'}" for label, start in starts.items())
         return caption

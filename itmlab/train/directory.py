@@ -21,7 +21,7 @@ from ..errors import ItmlabError, named
 from ..fields import join, shown
 from ..models import build_from, build_model, load_model
 from ..models.base import MODEL_FILES, WEIGHTS_FILE
-from ..storage import ordinary, read_bytes, read_json, unusable, weights_directory, write_json
+from ..storage import ordinary, read_bytes, read_json, unusable, usable, weights_directory, write_json
 from .recipes import Recipe
 
 CHECKPOINT_FILE, LOCK_FILE, HISTORY_FILE = "checkpoint.pt", "lock", "history.jsonl"
@@ -165,14 +165,6 @@ def shipped_directory(name: str) -> Path:
     return HOME / name
 
 
-# Starts of the papers that do not ship, and where they are.
-PUBLIC_STARTS = {
-    f"oscar_{size}": f"unzip {size}-vg-labels of github.com/microsoft/Oscar (DOWNLOAD.md), read it with "
-    "itmlab.models.load_public, save that, and give start=FOLDER (start=null: random weights)"
-    for size in ("base", "large")
-}
-
-
 def first_model(recipe: Recipe, captions: Iterable[str]) -> nn.Module:
     """Build the model of step 0, in training mode: from random weights, or from those of `recipe.start`.
 
@@ -208,9 +200,8 @@ def start_directory(start: str) -> Path:
         return shipped_directory(start)
     if (Path(start) / "config.json").is_file():
         return Path(start)
-    if start in PUBLIC_STARTS:
-        raise ItmlabError(f"{start}, which the paper begins with, does not ship", remedy=PUBLIC_STARTS[start])
-    remedy = f"shipped runs: {', '.join(shipped_names()) or 'none in this installation'}"
+    shipped = ", ".join(shipped_names()) or "none in this installation"
+    remedy = f"read public weights with itmlab.models.load_public and save them; shipped runs: {shipped}"
     raise ItmlabError("no shipped run and no directory of a saved model", where=repr(start), remedy=remedy)
 
 
@@ -226,11 +217,8 @@ def inputs(recipe: Recipe) -> dict[str, str]:
 
 def file_hash(path: Path) -> str:
     """Return the SHA-256 of a file; one that cannot be read is an ItmlabError."""
-    try:
-        with open(ordinary(path), "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise unusable(error, path) from None
+    with usable(path), open(ordinary(path), "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def described(recipe: Recipe, data: CaptionSet) -> dict[str, Any]:

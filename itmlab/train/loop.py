@@ -11,7 +11,6 @@ from contextlib import closing, nullcontext
 from itertools import islice
 from pathlib import Path
 
-from accelerate import Accelerator
 from torch.nn.utils import clip_grad_norm_
 from tqdm.auto import tqdm
 
@@ -25,12 +24,11 @@ from ..models.photographs import as_seen_by
 from ..session import usual_defaults
 from ..storage import usable
 from .directory import CHECKPOINT_FILE, begin, described, locked, refuse_another
-from .interruption import signals_collected
 from .recipes import Recipe
-from .record import IDLE_RECORDS, OnRecord, RunWriter, first_step_warnings, reason_idle, step_details
+from .record import IDLE_RECORDS, RunWriter, first_step_warnings, reason_idle, step_details
 from .run import Run, keeps
 from .scores import CUTOFFS, evaluate
-from .session import memory_named, repeatable, this_process
+from .session import memory_named, repeatable, signals_collected, this_process
 from .settings import OptimiserSettings
 from .state import State, Task, add_up_gradients
 
@@ -47,8 +45,6 @@ def train(
     max_steps: int | None = None,
     checkpoint_every: int = 200,
     progress: bool = True,
-    on_record: OnRecord | None = None,
-    accelerator: Accelerator | None = None,
 ) -> Run:
     """Train `recipe` on the split "train" of `data` (all of it if it has no splits), evaluating on "val" each epoch.
 
@@ -69,14 +65,12 @@ def train(
         max_steps: stop after this number of steps in all.
         checkpoint_every: steps between two checkpoints; there is one after each epoch, too.
         progress: show a progress bar.
-        on_record: called with each line of the history.
-        accelerator: as set up by the caller, for several processes.
 
     Raises:
         ItmlabError: a loss that is not finite, splits without "train", a directory of another recipe or data set.
     """
     check(max_steps is None or max_steps > 0, "max_steps", max_steps, "1 or more")
-    accelerator, directory = accelerator or this_process(), Path(run_dir)
+    accelerator, directory = this_process(), Path(run_dir)
     origin = described(recipe, data)
     refuse_another(directory, origin, resume=resume)
     done = is_done(directory)
@@ -86,7 +80,7 @@ def train(
     training, validation = parts(as_seen_by(recipe.model, data, progress=progress), recipe.data.validation)
     is_first = accelerator.is_main_process
     with (
-        usable(kept=directory),
+        usable(),
         memory_named(recipe.name),
         locked(directory) if is_first else nullcontext(),
         repeatable(accelerator),
@@ -97,7 +91,7 @@ def train(
         if is_first:
             begin(directory, origin)
         accelerator.wait_for_everyone()
-        writer = RunWriter(directory, state, training, signals, on_record)
+        writer = RunWriter(directory, state, training, signals)
         shown = progress and is_first
         with closing(writer.history):
             run_training(state, writer, validation, max_steps=max_steps, checkpoint_every=checkpoint_every, shown=shown)
@@ -128,7 +122,6 @@ def run_training(
     epochs, last_step = math.ceil(total_steps / steps_per_epoch), min(max_steps or total_steps, total_steps)
     on_cpu = state.accelerator.device.type == "cpu"
     task.total_steps = total_steps
-    task.prepare(shown=shown)
     with tqdm(total=last_step, initial=position.step, desc=printable(recipe.name), disable=not shown) as bar:
         for epoch in range(position.epoch, epochs):
             if position.batch == 0:  # otherwise the epoch is resumed, and `restore` has started it
@@ -183,8 +176,9 @@ def run_training(
             if writer.unread:
                 writer.read_losses()
             if validation and ((epoch + 1) % settings.validate_every == 0 or is_last):
+                writer.save()  # a second signal, or the end of the process, stops a long evaluation at once
                 ks = [k for k in CUTOFFS if k <= max(len(validation), 1)]  # what few images allow
-                scores = evaluate(model, validation, ks=ks, between=writer.stop_if_asked)
+                scores = evaluate(model, validation, ks=ks)
                 if is_last and scores["rsum"] <= chance_rsum(validation.positives, ks):
                     writer.warn(f"RSum {scores['rsum']:.1f} on validation is what a random order reaches")
             writer.add("epoch", loss=position.loss_sum / position.loss_count, **scores)

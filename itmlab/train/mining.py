@@ -1,35 +1,32 @@
 """Hard negatives mined with any encoder: the nearest captions of each image and images of each caption.
 
 Text retrieval mines negatives with ranges and margins, as the nearest are often false: NV-Retriever (Moreira et al.,
-2024) and `mine_hard_negatives` of sentence-transformers. Here both ways between images and captions, with the world's
-truth where there is one (METHODS 3.10).
+2024) and `mine_hard_negatives` of sentence-transformers. Here both ways between images and captions (METHODS
+3.10).
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import torch
-from jaxtyping import Bool, Float, Int8, Int64
+from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError, named
-from ..fields import FROM_0, FROM_1, check, from_plain
+from ..fields import FROM_0, from_plain
 from ..models.encoded import cosine_similarity
 from ..session import usual_defaults
-from ..synthesis.files import NegativeFile, rows_of, write_negatives
+from ..synthesis.files import NegativeFile, write_negatives
 from ..synthesis.negative import Negative
 from .run import Run
 from .scores import embed, has_one_feature, similarity
 from .search import largest
 from .settings import Count, Settings
-
-if TYPE_CHECKING:
-    import datasets
 
 SCORES_AT_ONCE = 1 << 24
 Rows = Int64[Tensor, "row"]
@@ -42,18 +39,8 @@ class Filters(Settings, at=""):
 
     number: Count = 3
     skip: Annotated[int, FROM_0] = 0
-    up_to: Annotated[int | None, FROM_1] = None
     margin: Annotated[float | None, FROM_0] = None
     relative_margin: Annotated[float | None, FROM_0] = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check(self.up_to is None or self.up_to >= self.skip + self.number, "up_to", self.up_to, "skip + number or more")
-
-    @property
-    def last(self) -> int:
-        """The rank at which looking ends."""
-        return self.skip + 10 * self.number if self.up_to is None else self.up_to
 
     def limits(self, positives: Float[Tensor, "anchor"]) -> Float[Tensor, "anchor"]:
         """The highest score that a negative of each anchor may have."""
@@ -74,14 +61,12 @@ class Nearest:
         scores: their scores, NaN where there are fewer.
         positive_scores: the lowest score of each anchor's own candidates, NaN without any.
         counts: how many candidates were looked at, and how many of them a margin left out.
-        truth: what the world says of each negative: 1 true, 0 false, -1 undecided.
     """
 
     negatives: Int64[Tensor, "anchor number"]
     scores: Float[Tensor, "anchor number"]
     positive_scores: Float[Tensor, "anchor"]
     counts: Counter[str]
-    truth: Int8[Tensor, "anchor number"]
 
     def of(self, anchor: int) -> list[int]:
         """The negatives of one anchor, the nearest first."""
@@ -89,7 +74,7 @@ class Nearest:
 
 
 @usual_defaults()
-def mine(encoder: Encoder, data: CaptionSet, *, truth: bool = True, **filters: Any) -> "Mined":
+def mine(encoder: Encoder, data: CaptionSet, **filters: Any) -> "Mined":
     """Find the hardest captions of every image and images of every caption of `data`, by an encoder.
 
     What belongs to an anchor is never taken: the captions of an image and those that read the same, the image of a
@@ -98,18 +83,17 @@ def mine(encoder: Encoder, data: CaptionSet, *, truth: bool = True, **filters: A
     Args:
         encoder: a run, a model, or features (image, dimension) and (caption, dimension), compared by their cosine.
         data: the images and captions.
-        truth: ask the world, where the data have one, how many negatives are true.
-        filters: `number` (3) negatives per anchor are taken from rank `skip` (0) to `up_to` (by default `skip` and ten
-            times `number`). Those are left out that score above the positive less `margin`, or less `relative_margin`
-            times its size (0.05 is NV-Retriever's TopK-PercPos of 95 %). An image's positive is its caption with the
-            lowest score.
+        filters: `number` (3) negatives per anchor are taken from the ten times `number` nearest that follow the `skip`
+            (0) nearest. Those are left out that score above the positive less `margin`, or less `relative_margin` times
+            its size (0.05 is NV-Retriever's TopK-PercPos of 95 %). An image's positive is its caption with the lowest
+            score.
 
     Raises:
         ItmlabError: filters that are unknown or out of range, features that do not fit, or nothing is left to mine.
 
     >>> from itmlab.scenes import load
     >>> data, features = load(images=4), torch.eye(4)
-    >>> mined = mine((features, features.repeat_interleave(5, dim=0)), data, number=2, truth=False)
+    >>> mined = mine((features, features.repeat_interleave(5, dim=0)), data, number=2)
     >>> mined.captions.of(0), mined.images.of(0)
     ([5, 6], [1, 2])
     """
@@ -118,13 +102,12 @@ def mine(encoder: Encoder, data: CaptionSet, *, truth: bool = True, **filters: A
     if not len(data.captions):
         raise ItmlabError("there are no captions to mine", where=data.name)
     of_images, of_captions = _scorers(encoder, data)
-    world = data.world if truth else None
-    captions = _nearest(data, "captions", of_images, chosen, world)
-    images = _nearest(data, "images", of_captions, chosen, world)
+    captions = _nearest(data, "captions", of_images, chosen)
+    images = _nearest(data, "images", of_captions, chosen)
     if not captions.counts["looked at"] + images.counts["looked at"]:
         message = "nothing is left to mine: every caption is the image's own, or skipped"
         raise ItmlabError(message, where=data.name, remedy="take more images, or a smaller skip")
-    return Mined(data, chosen, captions, images, has_truth=world is not None)
+    return Mined(data, chosen, captions, images)
 
 
 Scorer = Callable[[Rows], Float[Tensor, "row candidate"]]  # of some anchors with all candidates
@@ -151,7 +134,7 @@ def _scorers(encoder: Encoder, data: CaptionSet) -> tuple[Scorer, Scorer]:
     )
 
 
-def _nearest(data: CaptionSet, kind: str, score: Scorer, filters: Filters, world: Any) -> Nearest:
+def _nearest(data: CaptionSet, kind: str, score: Scorer, filters: Filters) -> Nearest:
     """The negatives of this kind, "captions" of all images or "images" of all captions."""
     is_captions = kind == "captions"
     groups = data.caption_groups if is_captions else data.image_groups
@@ -168,7 +151,8 @@ def _nearest(data: CaptionSet, kind: str, score: Scorer, filters: Filters, world
         )
         lowest = block.masked_fill(~is_own, torch.inf).amin(dim=1).double()
         positives[rows] = lowest.where(lowest.isfinite(), torch.nan).float()
-        ranked, places = largest(block.masked_fill(is_own, -torch.inf)[:, first], filters.last)
+        last = filters.skip + 10 * filters.number
+        ranked, places = largest(block.masked_fill(is_own, -torch.inf)[:, first], last)
         ranked, candidates = ranked[:, filters.skip :].double(), first[places[:, filters.skip :]]
         counts["looked at"] += int((ranked > -torch.inf).sum())
         too_near = ranked > filters.limits(lowest)[:, None]
@@ -177,21 +161,7 @@ def _nearest(data: CaptionSet, kind: str, score: Scorer, filters: Filters, world
         is_taken, width = best > -torch.inf, best.shape[1]
         negatives[rows, :width] = candidates.gather(1, slots).where(is_taken, -1)
         scores[rows, :width] = best.float().where(is_taken, torch.nan)
-    return Nearest(negatives, scores, positives, counts, _truth(world, negatives, is_captions))
-
-
-def _truth(world: Any, negatives: Int64[Tensor, "anchor number"], is_captions: bool) -> Int8[Tensor, "anchor number"]:
-    """What the world says of each negative, asked image by image; -1 without a world."""
-    truth = torch.full(negatives.shape, -1, dtype=torch.int8)
-    if world is None:
-        return truth
-    anchor, slot = (negatives >= 0).nonzero(as_tuple=True)
-    candidate = negatives[anchor, slot]
-    images, captions = (anchor, candidate) if is_captions else (candidate, anchor)
-    for image in images.unique():
-        rows = images == image
-        truth[anchor[rows], slot[rows]] = world.truth(image[None], captions[rows])[0]
-    return truth
+    return Nearest(negatives, scores, positives, counts)
 
 
 @dataclass(frozen=True)
@@ -202,10 +172,9 @@ class Mined:
     filters: Filters
     captions: Nearest = field(repr=False)
     images: Nearest = field(repr=False)
-    has_truth: bool = False
 
     def statistics(self) -> list[dict[str, Any]]:
-        """A row per direction: counts, medians of positive and negative scores, what was left out, and the truth."""
+        """A row per direction: counts, medians of positive and negative scores, and what was left out."""
         rows = []
         for name, nearest in (("captions of images", self.captions), ("images of captions", self.images)):
             is_taken = nearest.negatives >= 0
@@ -214,9 +183,6 @@ class Mined:
             row["median positive"] = nearest.positive_scores.nanmedian().item()
             row["median negative"] = nearest.scores.nanmedian().item()
             row |= nearest.counts
-            if self.has_truth:
-                for word, label in {"true": 1, "false": 0, "undecided": -1}.items():
-                    row[word] = int((nearest.truth[is_taken] == label).sum())
             rows.append(row)
         return rows
 
@@ -227,25 +193,13 @@ class Mined:
         return table.to_string(float_format="{:.3f}".format)
 
     def negatives(self) -> Iterator[Negative]:
-        """The captions mined for the image of each caption, as negatives of that caption with scores and labels."""
+        """The captions mined for the image of each caption, as negatives of that caption with their scores."""
         for caption, image in enumerate(self.data.image_of_caption.tolist()):
-            scores, labels = self.captions.scores[image].tolist(), self.captions.truth[image].tolist()
-            for other, score, label in zip(self.captions.of(image), scores, labels, strict=False):
-                truth = None if label < 0 else bool(label)
-                yield Negative(self.data.captions[other], image, caption, score=score, truth=truth)
-
-    @property
-    def made_by(self) -> str:
-        """How they were mined, for the rows of a file."""
-        filters = {name: value for name, value in asdict(self.filters).items() if value is not None}
-        return ", ".join(["generator=mine", *(f"{name}={value}" for name, value in filters.items())])
+            for other, score in zip(self.captions.of(image), self.captions.scores[image].tolist(), strict=False):
+                yield Negative(self.data.captions[other], image, caption, score=score)
 
     def write(self, out: str | Path, *, force: bool = False) -> NegativeFile:
         """Write `negatives` to a file, for `read_negatives` and a recipe's `extra_negatives`."""
-        return write_negatives(out, self.data, self.negatives(), made_by=self.made_by, force=force)
-
-    def dataset(self) -> "datasets.Dataset":
-        """The rows of that file as a Hugging Face data set with the columns `caption`, `negative`, `score` and more."""
-        from datasets import Dataset
-
-        return Dataset.from_list(list(rows_of(self.data, self.negatives(), made_by=self.made_by)))
+        filters = {name: value for name, value in asdict(self.filters).items() if value is not None}
+        made_by = ", ".join(["generator=mine", *(f"{name}={value}" for name, value in filters.items())])
+        return write_negatives(out, self.data, self.negatives(), made_by=made_by, force=force)

@@ -17,7 +17,6 @@ from ..data.batches import Batch
 from ..errors import ItmlabError
 from ..models.pairs import on_device
 from .state import BatchLoss, Task
-from .step_dual import preparation
 
 UNASKED = -1  # the answer where a question does not arise
 KEPT = -100  # the label of a word piece that need not be predicted
@@ -90,9 +89,6 @@ class TowerTask(Task):
 
     def load_state_dict(self, state: dict[str, Any], epoch: int) -> None:
         self.heads.load_state_dict(state["heads"])
-
-    def preparation(self) -> dict[str, Any]:
-        return preparation(self.model, self.accelerator, self.recipe)
 
 
 class RegionTowerTask(TowerTask):

@@ -167,21 +167,17 @@ def refuse_conflicts(recipe: Recipe) -> None:
     check(loss is not None or not apart or towers is not None, "loss", None, "a loss, as the model encodes apart")
     can_hash = not isinstance(loss, Module) or type(loss).__hash__ is not None
     check(can_hash, "loss", loss, "a @dataclass(eq=False), as it is a module, which is not compared by its fields")
-    from_file = tags is not None and tags.makes_sentences and tags.generator == "file"
-    has_file = recipe.extra_negatives is not None
-    check(has_file or not from_file, "extra_negatives", None, "a path, as tags.generator is 'file'")
     if towers is not None:
         check(model.pretrains_towers, "towers", towers, "null, as the model has no encoders to pretrain")
         check(data.augmentation is None, "data", data.augmentation, "no augmentation: pretraining mirrors pictures")
         check(data.validation == 0, "data.validation", data.validation, "0, as nothing is matched yet")
-    matching = "sampler loss memory adaptive_margin synthesis encoder"
+    matching = "sampler loss memory adaptive_margin synthesis extra_negatives encoder"
     without_triplet = margin is not None and not margin.with_triplet
     only_captions = "as adaptive_margin.with_triplet is false, and φ is known for captions of the data only"
     rows = [
         (not apart, f"{matching} towers", "as the model is a cross-encoder"),
-        (not apart and not from_file, "extra_negatives", "unless tags.generator is 'file'"),
         (apart, "tags", "as the model is not a cross-encoder, and only these can tell which word is wrong"),
-        (towers is not None, f"{matching} extra_negatives", "as nothing is matched yet"),
+        (towers is not None, matching, "as nothing is matched yet"),
         (getattr(loss, "noise", 0) > 0, "sampler", "as the noise of the loss is a negative of every anchor"),
         (getattr(loss, "reduce", "") == "sum", "sampler", "as loss.reduce is 'sum', which adds up all negatives"),
         (model.compares_parts, "memory", "as the model compares parts, and a memory keeps one feature per item"),
@@ -214,7 +210,6 @@ def without_effect(recipe: Recipe) -> dict[str, str]:
     ]
     if tags is not None:
         rows += [
-            ("tags.margin", tags.matching != "triplet", "tags.matching is not 'triplet'"),
             *((f"tags.{name}", True, "only the shipped run uniter_pretraining has it") for name in PRETRAINING),
             *((f"tags.{name}", not tags.makes_sentences, "the recipe makes no sentences") for name in SENTENCES),
         ]

@@ -4,7 +4,7 @@ import json
 import math
 import os
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +19,9 @@ from ..errors import ItmlabError
 from ..models.base import listed
 from ..storage import write_bytes
 from .directory import CHECKPOINT_FILE, HISTORY_FILE
-from .interruption import Interrupted
 from .recipes import Recipe
+from .session import Interrupted
 from .state import BatchLoss, State
-
-OnRecord = Callable[[dict[str, Any]], None]
 
 
 class TrainingWarning(UserWarning):
@@ -40,15 +38,11 @@ class RunWriter:
         state: the state of the run. Lines of the history after its checkpoint, from a killed process, are dropped.
         data: the training data.
         signals: signals that were received, as `signals_collected` gives them.
-        on_record: called with each line of the history.
     """
 
-    def __init__(
-        self, directory: Path, state: State, data: CaptionSet, signals: list[int], on_record: OnRecord | None = None
-    ):
+    def __init__(self, directory: Path, state: State, data: CaptionSet, signals: list[int]):
         self.directory, self.state, self.data, self.signals = directory, state, data, signals
         self.is_first = state.accelerator.is_main_process
-        self.on_record = on_record if self.is_first else None
         # of each step: loss, gradient norm and images
         self.unread: list[tuple[Tensor, Tensor, list[Tensor]]] = []
         path = directory / HISTORY_FILE
@@ -61,8 +55,6 @@ class RunWriter:
         position = self.state.position
         record = {"kind": kind, "epoch": position.epoch + 1, "step": position.step, **values}
         self.history.write((json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n").encode())
-        if self.on_record:
-            self.on_record(record)
 
     def warn(self, message: str) -> None:
         """Warn of something, and write it into the history."""

@@ -80,16 +80,20 @@ def _cider_of_pairs(references: list[list[str]], tokenise: Tokenise) -> PairScor
 class CaptionTruth:
     """The truth of captions of `data` for its images, by its world, for an oracle sampler.
 
-    All pairs are judged once, at the first call or by `judge` (2.5 minutes for 5,000 images with 25,000 captions, on
+    All pairs are judged once, at the first call (2.5 minutes for 5,000 images with 25,000 captions, on
     one core). The pairs that are not false, about one in seventy, are kept in the cache folder, in a file named by a
     digest of captions, images and the truth of some images.
+
+    Args:
+        data: the images and captions.
+        progress: show a progress bar while pairs are judged.
 
     Raises:
         ItmlabError: the data have no world.
     """
 
-    def __init__(self, data: CaptionSet):
-        self.data, self._by_caption = data, None
+    def __init__(self, data: CaptionSet, *, progress: bool = False):
+        self.data, self.progress, self._by_caption = data, progress, None
         if data.world is None:
             raise ItmlabError(
                 "this dataset has no ground truth",
@@ -97,8 +101,8 @@ class CaptionTruth:
                 remedy="train on scenes, or with a sampler and margin that do not need it",
             )
 
-    def judge(self, *, progress: bool = False) -> "CaptionTruth":
-        """Judge all pairs, or read them from the cache; returns the object itself."""
+    def judge(self) -> None:
+        """Judge all pairs, or read them from the cache."""
         data = self.data
         some = torch.arange(0, len(data), max(len(data) // 8, 1))
         digest = hashlib.sha256(f"{FORMAT} {data.fingerprint}".encode() + data.world.truth(some).numpy().tobytes())
@@ -106,11 +110,10 @@ class CaptionTruth:
         labels = _read(path)
         if labels is None:
             parts = torch.arange(len(data)).split(IMAGES_PER_BLOCK)
-            bar = tqdm(parts, desc=f"{printable(data.name)}: truth of all pairs (cached)", disable=not progress)
+            bar = tqdm(parts, desc=f"{printable(data.name)}: truth of all pairs (cached)", disable=not self.progress)
             labels = vstack([csr_array(data.world.truth(images).numpy()) for images in bar], format="csr")
             keep(path, lambda file: save_npz(file, labels))
         self._by_caption = labels.T.tocsr()
-        return self
 
     def matrix(self) -> Int8[Tensor, "image caption"]:
         """The truth of all pairs, as `World.truth`."""

@@ -21,7 +21,7 @@ from ..session import usual_defaults
 from ..storage import inside, read_json, sync_directory, usable, write_bytes
 from .directory import CHECKPOINT_FILE, HISTORY_FILE, read_history, shipped_directory, shipped_names
 from .recipes import Recipe
-from .scores import CUTOFFS, Side, evaluate, similarity
+from .scores import CUTOFFS, evaluate, similarity
 from .search import Hits, Index
 
 MANY_PAIRS = 100_000  # half a minute of a small cross-encoder
@@ -142,7 +142,7 @@ class Run(Evaluated):
         return similarity(self.model, data, progress=len(data) * len(data.captions) > MANY_PAIRS)
 
     @usual_defaults()
-    def search(self, query: str | Image.Image | Path, k: int = 5, *, data: CaptionSet, of: Side | None = None) -> Hits:
+    def search(self, query: str | Image.Image | Path, k: int = 5, *, data: CaptionSet) -> Hits:
         """Find the `k` best images of `data` for a sentence, or captions for a picture.
 
         The features of the last few data sets are kept, by the content of the data.
@@ -151,13 +151,12 @@ class Run(Evaluated):
             query: a sentence, a PIL image, or the Path of a picture. A `str` is always a sentence.
             k: how many.
             data: what is searched.
-            of: "images" or "captions", for pictures like a picture or captions like a caption.
         """
         index = self._indices.pop(data.fingerprint, None) or Index(self.model, data)
         self._indices[data.fingerprint] = index
         while len(self._indices) > MOST_INDICES:
             self._indices.pop(next(iter(self._indices)))  # the one that was not used for longest
-        return index.search(query, k, of)
+        return index.search(query, k)
 
     def release(self) -> None:
         """Drop the model and the features from memory; they are read again when they are needed."""

@@ -6,7 +6,7 @@ captions are to images (SAM, Sec. 3), and the features themselves.
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -33,12 +33,7 @@ RELEVANCES = ("cider", "spice")
 Kind = Literal["cider", "spice"]
 Protocol = Literal["field", "corrected"]
 Side = Literal["images", "captions"]
-Between = Callable[[], None]
 Features = Float[Tensor, "n dimension"]
-
-
-def nothing() -> None:
-    """Called between two parts of an evaluation that cannot be interrupted."""
 
 
 @usual_defaults()
@@ -51,7 +46,6 @@ def evaluate(
     relevance: Kind | None = None,
     truth: bool = False,
     protocol: Protocol = "field",
-    between: Between = nothing,
 ) -> dict[str, Any]:
     """Recall in percent, both directions, and their sum.
 
@@ -64,7 +58,6 @@ def evaluate(
         truth: adds "truth": measures against everything that is true, as `metrics.truth_retrieval`.
         protocol: what counts as right. "field" takes the captions written for an image, as published tables do.
             "corrected" also takes captions that other images have word for word (`metrics.positives_by`).
-        between: called after every few images or captions of a model; it may raise to stop.
 
     Raises:
         ItmlabError: before scoring, as `check_pools`, or more pairs than fit into memory.
@@ -72,7 +65,7 @@ def evaluate(
     check_pools(data, ks, folds=folds, relevance=relevance, truth=truth)
     positives = metrics.positives_by(protocol, data, folds)
     require_memory(data, BYTES_A_PAIR * (1 + (relevance is not None) + truth))
-    scores = similarity(run, data, between=between) if isinstance(run, nn.Module) else run.similarity(data)
+    scores = similarity(run, data) if isinstance(run, nn.Module) else run.similarity(data)
     table = metrics.retrieval(scores, positives, ks=ks, folds=folds)
     if truth:
         table["truth"] = metrics.truth_retrieval(scores, data.world.truth(), positives, ks=ks, folds=folds)
@@ -141,30 +134,25 @@ def free_memory() -> int:
 
 
 @usual_defaults()
-def similarity(
-    model: Model, data: CaptionSet, *, between: Between = nothing, progress: bool = False
-) -> Float[Tensor, "image caption"]:
+def similarity(model: Model, data: CaptionSet, *, progress: bool = False) -> Float[Tensor, "image caption"]:
     """Every image against every caption, each encoded once where the model can.
 
     Args:
         model: a model of any kind.
         data: the images and captions.
-        between: called after every few images or captions, so that a long evaluation can be interrupted.
         progress: show a bar for a model that has more than one feature of each.
 
     Raises:
         ItmlabError: more pairs than fit into memory.
     """
     require_memory(data, 4)
-    shows = progress and not has_one_feature(model)
-    with evaluating(model), tqdm(total=len(data), desc="scoring", unit="image", disable=not shows) as bar:
-        images, captions = looked_at(model, data), side_of(model, data.captions, "captions", between)
+    with evaluating(model):
+        images, captions = looked_at(model, data), side_of(model, data.captions, "captions")
         if has_one_feature(model):
-            return model.similarity(side_of(model, images, "images", between), captions)
-        scores = []
-        for part in paused(chunks(images, 64 if model.encodes_apart else 8), between):
+            return model.similarity(side_of(model, images, "images"), captions)
+        scores, size = [], 64 if model.encodes_apart else 8
+        for part in tqdm(chunks(images, size), total=-(-len(data) // size), desc="scoring", disable=not progress):
             scores.append(compared(model, side_of(model, part, "images"), captions))
-            bar.update(len(part))
     return torch.cat(scores)
 
 
@@ -181,40 +169,35 @@ def compared(model: Model, images: Any, captions: Any) -> Float[Tensor, "image c
 
 
 @torch.no_grad()
-def side_of(model: Model, items: Sequence[Any], of: Side, between: Between = nothing) -> Any:
+def side_of(model: Model, items: Sequence[Any], of: Side) -> Any:
     """All images or captions as a model compares them: features, features and parts, or prepared inputs."""
+    if has_one_feature(model):
+        return features_of(model, items, of)
     if model.encodes_apart:
-        parts = _encodings(model, items, of, between)
-        return _pooled(parts) if has_one_feature(model) else joined(list(parts))
+        return joined(list(_encodings(model, items, of)))
     if of == "captions":
         return model.prepare_captions(items)
-    return [on_device(model, model.prepare_images(part)) for part in paused(chunks(items, 8), between)]
+    return [on_device(model, model.prepare_images(part)) for part in chunks(items, 8)]
 
 
-def _encodings(model: nn.Module, items: Sequence[Any], of: Side, between: Between) -> Iterator[Encoded]:
+@usual_defaults()
+@torch.no_grad()
+def features_of(model: Model, items: Sequence[Any], of: Side) -> Features:
+    """Unit-length features of a sequence of images or captions, on the CPU, by a model that encodes them apart."""
+    return torch.cat([part.pooled.float().cpu() for part in _encodings(model, items, of)])
+
+
+def _encodings(model: Model, items: Sequence[Any], of: Side) -> Iterator[Encoded]:
     prepare, encode = getattr(model, f"prepare_{of}"), getattr(model, f"encode_{of}")
-    return (encode(on_device(model, prepare(part))) for part in paused(chunks(items), between))
-
-
-def _pooled(parts: Iterable[Encoded]) -> Features:
-    return torch.cat([part.pooled.float().cpu() for part in parts])
-
-
-def paused(parts: Iterable[Any], between: Between) -> Iterator[Any]:
-    """The parts one after the other, with a call of `between` before each."""
-    for part in parts:
-        between()
-        yield part
+    return (encode(on_device(model, prepare(part))) for part in chunks(items))
 
 
 def relevance_matrix(data: CaptionSet, kind: Kind = "cider") -> Float[Tensor, "caption image"]:
     """CIDEr-D (document frequencies of `data`) or SPICE of every caption of `data` to the captions of every image.
 
     Raises:
-        ItmlabError: another kind, or an image without captions.
+        ItmlabError: an image without captions.
     """
-    if kind not in RELEVANCES:
-        raise ItmlabError(f"no relevance {kind!r}", remedy=did_you_mean(kind, RELEVANCES))
     matrix = metrics.cider_matrix if kind == "cider" else metrics.spice_matrix
     return matrix(data.captions, data.captions_of())
 
@@ -229,7 +212,7 @@ class Embeddings(NamedTuple):
     captions: Float[Tensor, "caption dimension"]
 
 
-def embed(model: nn.Module, data: CaptionSet, *, between: Between = nothing) -> Embeddings:
+def embed(model: Model, data: CaptionSet) -> Embeddings:
     """Features of all images and all captions of a data set.
 
     Raises:
@@ -238,22 +221,8 @@ def embed(model: nn.Module, data: CaptionSet, *, between: Between = nothing) -> 
     if not model.encodes_apart:
         message = f"{type(model).__name__} reads a picture and a sentence together and has no features of either"
         raise ItmlabError(message, remedy="use a model that encodes them apart")
-    images = embed_images(model, looked_at(model, data), between=between)
-    return Embeddings(images, embed_captions(model, data.captions, between=between))
-
-
-@usual_defaults()
-@torch.no_grad()
-def embed_images(model: nn.Module, images: Sequence[Any], *, between: Between = nothing) -> Features:
-    """Unit-length features of a sequence of images, on the CPU."""
-    return _pooled(_encodings(model, images, "images", between))
-
-
-@usual_defaults()
-@torch.no_grad()
-def embed_captions(model: nn.Module, captions: Sequence[str], *, between: Between = nothing) -> Features:
-    """Unit-length features of captions, on the CPU."""
-    return _pooled(_encodings(model, captions, "captions", between))
+    images = features_of(model, looked_at(model, data), "images")
+    return Embeddings(images, features_of(model, data.captions, "captions"))
 
 
 FEATURES = "itmlab_features"  # in the metadata of a file of features; nothing else is overwritten

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import torch
 from jaxtyping import Float, Int64
 from PIL import Image
 from torch import Tensor, nn
@@ -19,12 +18,13 @@ from ..data.pictures import read_image
 from ..errors import ItmlabError
 from ..models.pairs import looked_at
 from ..text.tokens import unknown_words
-from .scores import Side, compared, has_one_feature, side_of
+from .scores import Side, compared, side_of
 
 
 def largest(scores: Float[Tensor, "query item"], k: int) -> tuple[Float[Tensor, "query k"], Int64[Tensor, "query k"]]:
     """The scores and places of the `k` largest of each row (at most all), in order; ties go to the lowest place.
 
+    >>> import torch
     >>> largest(torch.tensor([[0.0, 2.0, 1.0, 2.0]]), 3)[1]
     tensor([[1, 3, 2]])
     """
@@ -44,39 +44,29 @@ class Index:
         self.model, self.data = model, data
         self._sides: dict[Side, Any] = {}
 
-    def search(self, query: str | Image.Image | Path, k: int = 5, of: Side | None = None) -> "Hits":
-        """Find the best matches of a query, best first, ties in the order of the data.
+    def search(self, query: str | Image.Image | Path, k: int = 5) -> "Hits":
+        """Find the best images for a sentence, or captions for a picture, best first, ties in the order of the data.
 
         Args:
             query: a sentence, a picture, or the path of a picture.
             k: how many.
-            of: what is searched; by default images for a sentence and captions for a picture.
 
         Raises:
-            ItmlabError: an empty sentence, a query of the same kind as is searched for a model that compares pairs, or
-                a picture for a model that reads a detector's regions.
+            ItmlabError: an empty sentence, or a picture for a model that reads a detector's regions.
         """
         if isinstance(query, Path):
             query = read_image(query)
         is_sentence = isinstance(query, str)
         if is_sentence and not query.strip():
             raise ItmlabError("the sentence to search for is empty")
-        of = of or ("images" if is_sentence else "captions")
-        if of not in ("images", "captions"):
-            raise ItmlabError(f"cannot search for {of!r}", remedy='of="images" or of="captions"')
-        if is_sentence == (of == "captions") and not has_one_feature(self.model):
-            message = f"a model that scores pairs cannot search {of} by {'sentences' if is_sentence else 'pictures'}"
-            raise ItmlabError(message, remedy="search for the other kind")
         if not is_sentence and not self.model.takes_pictures:
             raise ItmlabError("this model reads regions, and a picture has none", remedy="search by a sentence")
         if is_sentence and self.model.tokenizer is not None:
             self._warn_of_unknown_words(query)
-        side = self._side(of)
-        query_side = side_of(self.model, [query], "captions" if is_sentence else "images")
-        with torch.no_grad():
-            images, captions = (side, query_side) if of == "images" else (query_side, side)
-            scores = compared(self.model, images, captions)
-        best, places = largest(scores.T if of == "images" else scores, k)
+        of: Side = "images" if is_sentence else "captions"
+        items, asked = self._side(of), side_of(self.model, [query], "captions" if is_sentence else "images")
+        scores = compared(self.model, items, asked).T if is_sentence else compared(self.model, asked, items)
+        best, places = largest(scores, k)
         return Hits(query, of, best[0].tolist(), places[0].tolist(), self.data)
 
     def _warn_of_unknown_words(self, sentence: str) -> None:

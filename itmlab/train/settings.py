@@ -154,15 +154,14 @@ class TagsSettings(Settings, at="tags"):
 
     Args:
         weights: λ of Eq. 10.
-        matching: "triplet" is Eq. 4, "binary" a cross-entropy, "contrast" a softmax over the match and its negatives.
         margin: α of Eq. 4.
         candidates: random negatives scored per anchor.
         top_k: the hardest of them, which are trained on.
         masking: "phrase" or "word".
         probability: with which a phrase or word is masked.
         trained_maskings: maskings per caption in the masked language loss (the paper: all K).
-        generator: of sentences: "dynamic" is the tower itself, "static" a frozen copy of its start, "vse_c" swaps by
-            rule, "file" reads the recipe's `extra_negatives`; or a SentenceGenerator.
+        generator: of sentences: "dynamic" is the tower itself, "static" a frozen copy of its start; or a
+            SentenceGenerator.
         maskings: K.
         samples: L.
         temperature: τ of refilling.
@@ -179,7 +178,6 @@ class TagsSettings(Settings, at="tags"):
     """
 
     weights: LossWeights = field(default=LossWeights())
-    matching: Literal["triplet", "binary", "contrast"] = "triplet"
     margin: Annotated[float, between(0, 2)] = 0.2
     candidates: Count = 399
     top_k: Count = 31
@@ -189,7 +187,7 @@ class TagsSettings(Settings, at="tags"):
     masking: Literal["phrase", "word"] = "phrase"
     probability: Share = 0.15
     trained_maskings: Count = 1
-    generator: Literal["dynamic", "static", "vse_c", "file"] | SentenceGenerator = field(default="dynamic", hash=False)
+    generator: Literal["dynamic", "static"] | SentenceGenerator = field(default="dynamic", hash=False)
     maskings: Count = 20
     samples: Count = 20
     temperature: Annotated[float, between(1e-6, 1e6)] = 1.5

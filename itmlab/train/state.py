@@ -10,10 +10,12 @@ import torch
 from accelerate import Accelerator
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
+from torch.nn.functional import pad
 
 from ..data.batches import Batch
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
+from ..models.base import Changes
 from ..storage import atomic_file
 from .directory import REMEDY, first_model, load_checkpoint
 from .recipes import Recipe
@@ -159,9 +161,6 @@ class Task(ABC):
     def __call__(self, batch: Batch, epoch: int) -> BatchLoss:
         """Compute the loss of a batch, with its gradient's graph."""
 
-    def prepare(self, *, shown: bool) -> None:  # noqa: B027
-        """Prepare the first step, once; `shown` asks for a progress bar."""
-
     def start_epoch(self, epoch: int) -> None:  # noqa: B027
         """Prepare for an epoch."""
 
@@ -177,14 +176,44 @@ class Task(ABC):
         self.start_epoch(epoch)
 
     def preparation(self) -> dict[str, Any]:
-        """Return arguments for `PairBatches`: which images it loads, and how it prepares images and captions."""
-        return {"images": None}
+        """Return arguments for `PairBatches`: which images it loads, and how it prepares this process's part."""
+
+        def prepare_images(pictures: list, changes: Changes = None) -> Any:
+            part = rank_slice(len(pictures), self.accelerator)
+            options = {} if changes is None else {"changes": changes[part]}
+            return self.model.prepare_images(pictures[part], **options)
+
+        def prepare_captions(captions: list[str]) -> dict[str, Tensor]:
+            tokens = self.model.prepare_captions(captions[rank_slice(len(captions), self.accelerator)])
+            if self.accelerator.device.type != "cuda":
+                return tokens
+            return {name: lengthened(values, self.model.config.maximum_tokens) for name, values in tokens.items()}
+
+        return {
+            "images": self.model.reads,
+            "augmentation": self.recipe.data.augmentation,
+            "prepare_images": prepare_images,
+            "prepare_captions": prepare_captions,
+        }
 
     def precision(self) -> AbstractContextManager:
         """Return a context in which bfloat16 is used where possible, if the recipe asks for it ("auto": on a GPU)."""
         wanted, device = self.recipe.optimiser.precision, self.accelerator.device
         low = wanted == "bfloat16" or (wanted == "auto" and device.type == "cuda")
         return torch.autocast(device.type, torch.bfloat16, enabled=low)
+
+
+LENGTHS = 8  # on a GPU captions are padded to a multiple of this number of tokens, so that shapes repeat
+
+
+def lengthened(values: Tensor, most: int) -> Tensor:
+    """Pad tokens or a mask to a multiple of LENGTHS positions, but not beyond `most`.
+
+    >>> lengthened(torch.ones(2, 5, dtype=torch.bool), 64).shape
+    torch.Size([2, 8])
+    """
+    length = values.shape[1]
+    return pad(values, (0, max(min(-length % LENGTHS, most - length), 0)))
 
 
 # Several processes as one: features of the whole batch on each of them, gradients added up.

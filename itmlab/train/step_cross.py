@@ -32,9 +32,7 @@ from ..models.encoded import evaluating
 from ..models.pairs import ImageInputs, all_captions, pieces_read
 from ..samplers.retrieved import mined_negatives
 from ..synthesis import FilteredTopM, Negative
-from ..synthesis.files import read_negatives
 from ..synthesis.negative import OneByOne, Readable, own_generators
-from ..synthesis.rules import vse_c
 from ..synthesis.tags import Tags, cross_encoder_score, graphs_of, implied_in
 from ..text import PhraseMasking, WordMasking
 from ..text.alignment import MaskedPieces, align, mask_pieces
@@ -129,6 +127,9 @@ class CrossEncoderTask(Task):
         loss = losses.weighted_sum(terms, weights)
         return BatchLoss(loss, {name: term.item() for name, term in terms.items()}, step.counts)
 
+    def preparation(self) -> dict[str, Any]:
+        return {"images": None}
+
     # What is trained on.
 
     def masked_captions(self, captions: Rows, draws: torch.Generator, part: slice) -> MaskedPieces:
@@ -184,7 +185,7 @@ class CrossEncoderTask(Task):
         regions = step.regions.take(step.images.repeat_interleave(times))
         output = self.model(ids, mask.bool(), regions, heads=("mlm",), positions=masked.hidden.to(device))
         groups = self.groups(torch.arange(len(step.images), device=device).repeat_interleave(times))
-        value = losses.masked_language(output.mlm.float(), labels, groups=groups)
+        value = losses.token_likelihood(output.mlm.float(), labels, groups=groups)
         step.terms["masked_language"] = self.batch_mean(value, losses.label_weight(labels, groups=groups))
 
     def retrieved(self, step: Step, negatives: Retrieved) -> None:
@@ -197,7 +198,7 @@ class CrossEncoderTask(Task):
         step.positives, of_captions, of_images = logits.split([len(step.images), captions.numel(), images.numel()])
         parts = step.positives, of_captions.view_as(captions), of_images.view_as(images), captions >= 0, images >= 0
         scores = [self.gathered(part) for part in parts]
-        step.terms["retrieved"] = losses.retrieved_matching(*scores, self.settings.margin, self.settings.matching)
+        step.terms["retrieved"] = losses.retrieved_matching(*scores, self.settings.margin)
         step.counts["retrieved"] = difficulty(scores[0], scores[1], scores[3])
 
     def synthetic(self, step: Step, sentences: list[list[Negative]]) -> None:
@@ -215,7 +216,7 @@ class CrossEncoderTask(Task):
                 step.terms[name] = self.batch_mean(step.positives.sum() * 0, 0.0)
         negatives = logits.new_zeros(exist.shape).masked_scatter(exist, logits)
         scores = self.gathered(step.positives), self.gathered(negatives), self.gathered(exist)
-        step.terms["synthetic"] = losses.synthetic_matching(*scores, self.settings.margin, self.settings.matching)
+        step.terms["synthetic"] = losses.synthetic_matching(*scores, self.settings.margin)
         step.counts["synthetic"] = difficulty(*scores)
 
     def word_losses(self) -> list[str]:
@@ -289,16 +290,11 @@ class Sentences:
         self.readable = Readable(partial(pieces_read, model))
         implied = implied_in(data) if settings.implied else None
         self.choice = {"keep": settings.hardest, "filtered": settings.filtered, "implied": implied}
-        self.tags = self.generate = None
-        if settings.generator in ("dynamic", "static"):
+        self.tags = None
+        if isinstance(settings.generator, str):
             drawing = {name: getattr(settings, name) for name in ("maskings", "samples", "temperature")}
             drawing |= {"masking": task.masking, "refiller": task.frozen}
             self.tags = Tags(model, data, inputs=task.inputs, fresh=recipe.start is None, **drawing, **self.choice)
-        elif settings.generator == "file":
-            self.written = read_negatives(recipe.extra_negatives.path).of(data)
-            self.choice["filtered"] = False
-        elif settings.generator == "vse_c":
-            self.generate = vse_c(data, graphs=task.graphs, filtered=settings.filtered)
         else:
             self.generate = OneByOne(settings.generator)
 
@@ -317,8 +313,7 @@ class Sentences:
         def score(sentences: list[str], of: Int64[Tensor, "sentence"]) -> Float[Tensor, "sentence"]:
             return self.score(images[of].tolist(), sentences)
 
-        generate = self.generate or (lambda *_, **__: [self.written[row] for row in rows])
-        tailored = FilteredTopM(generate, score=score, readable=self.readable, **self.choice)
+        tailored = FilteredTopM(self.generate, score=score, readable=self.readable, **self.choice)
         return tailored(*arguments, generator=generators)
 
 

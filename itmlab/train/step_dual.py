@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any
 
 import torch
-from accelerate import Accelerator
 from jaxtyping import Bool, Float, Int8, Int64
 from torch import Tensor, nn
 from torch.nn.functional import pad
@@ -24,7 +23,6 @@ from ..errors import ItmlabError
 from ..losses import Loss
 from ..losses.sam import Relevance
 from ..models import Encoded
-from ..models.base import Changes
 from ..models.dual_encoder import Momentum
 from ..models.pairs import pieces_read
 from ..samplers import Hardest, MomentumQueue, Pool, Sampler
@@ -43,7 +41,6 @@ Mask = Bool[Tensor, "anchor candidate"]
 PerAnchor = tuple[FeatureNegatives | None, FeatureNegatives | None]  # of the image anchors, of the caption anchors
 # Whether captions are true of images, as rows of the training data: 1 true, 0 false, -1 undecided.
 Truth = Callable[[Int64[Tensor, "caption"], Int64[Tensor, "image"]], Int8[Tensor, "caption image"]]
-LENGTHS = 8  # on a GPU captions are padded to a multiple of this number of tokens, so that shapes repeat
 
 
 class DualEncoderTask(Task):
@@ -85,10 +82,6 @@ class DualEncoderTask(Task):
         if mode == "off":
             return encoders
         return tuple(torch.compile(encoder, mode=mode, dynamic=False) for encoder in encoders)
-
-    def prepare(self, *, shown: bool) -> None:
-        if self.truth is not None:
-            self.truth.judge(progress=shown)
 
     def start_epoch(self, epoch: int) -> None:
         self.objective.start_epoch(epoch)
@@ -175,9 +168,6 @@ class DualEncoderTask(Task):
         self.draws.set_state(state["draws"])
         for name, part in self.stateful.items():
             part.load_state_dict(state[name])
-
-    def preparation(self) -> dict[str, Any]:
-        return preparation(self.model, self.accelerator, self.recipe)
 
 
 @dataclass
@@ -348,37 +338,6 @@ def to_device(prepared: Any, device: torch.device) -> Any:
     if isinstance(prepared, dict):
         return {name: to_device(tensor, device) for name, tensor in prepared.items()}
     return prepared.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else prepared.to(device)
-
-
-def preparation(model: nn.Module, accelerator: Accelerator, recipe: Recipe) -> dict[str, Any]:
-    """Return how a model that encodes images and captions apart reads this process's part of each batch."""
-
-    def prepare_images(pictures: list, changes: Changes = None) -> Any:
-        part = rank_slice(len(pictures), accelerator)
-        return model.prepare_images(pictures[part], **({} if changes is None else {"changes": changes[part]}))
-
-    def prepare_captions(captions: list[str]) -> dict[str, Tensor]:
-        tokens = model.prepare_captions(captions[rank_slice(len(captions), accelerator)])
-        if accelerator.device.type != "cuda":
-            return tokens
-        return {name: lengthened(values, model.config.maximum_tokens) for name, values in tokens.items()}
-
-    return {
-        "images": model.reads,
-        "augmentation": recipe.data.augmentation,
-        "prepare_images": prepare_images,
-        "prepare_captions": prepare_captions,
-    }
-
-
-def lengthened(values: Tensor, most: int) -> Tensor:
-    """Pad tokens or a mask to a multiple of LENGTHS positions, but not beyond `most`.
-
-    >>> lengthened(torch.ones(2, 5, dtype=torch.bool), 64).shape
-    torch.Size([2, 8])
-    """
-    length = values.shape[1]
-    return pad(values, (0, max(min(-length % LENGTHS, most - length), 0)))
 
 
 class ExtraCaptions:

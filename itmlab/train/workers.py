@@ -25,10 +25,9 @@ from ..fields import check
 from ..models import Model
 from ..storage import cores
 from .directory import LOCK_FILE
-from .interruption import Interrupted
 from .loop import train
 from .recipes import Recipe
-from .session import world_size
+from .session import Interrupted, world_size
 
 STILL_SECONDS = 60.0  # a worker that has not computed for so long is reported
 BUSY_SHARE = 0.005  # of a core: less than this is not computing

@@ -12,8 +12,8 @@ from itmlab.cli import (
     DataRoot,
     Folds,
     Words,
-    changes_of,
     load_data,
+    pairs,
     run_commands,
 )
 from itmlab.errors import ItmlabError
@@ -74,7 +74,7 @@ def reproduce(
         raise ItmlabError("no results of other data are committed", where="--data", remedy="add --fresh, which trains")
     loaded = load_data(data, root, option) if data != "scenes" or option else None
     training = {"size": size, "seeds": seeds, "folds": folds, "run_root": run_root}
-    reproduce_items(item, fresh=fresh, keep=keep, data=loaded, changes=changes_of(change), **training)
+    reproduce_items(item, fresh=fresh, keep=keep, data=loaded, changes=pairs(change, "--set"), **training)
 
 
 if __name__ == "__main__":

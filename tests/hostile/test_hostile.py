@@ -28,8 +28,7 @@ from itmlab.data.captionset import CaptionSet
 from itmlab.data.faults import Fault, FaultyData
 from itmlab.data.pictures import read_image
 from itmlab.errors import ItmlabError
-from itmlab.models import DualEncoder, load_public
-from itmlab.models.fragment import load_matcher
+from itmlab.models import CrossEncoderConfig, DualEncoder, load_public
 from itmlab.storage import inside
 from itmlab.text import parse
 from itmlab.text.tokens import load_tokenizer, train_wordpiece
@@ -215,10 +214,9 @@ def test_pickles_in_arrays_and_checkpoints_are_refused_unopened(tmp_path):
             load("regions", tmp_path)
         for content in ({"model": Villain()}, [Villain()], {"model": [{"a": Villain()}], "opt": Villain()}):
             torch.save(content, checkpoint)
-            refused("model.pth.tar", load_matcher, checkpoint, tokenizer)
-            refused("model.pth.tar", load_public, checkpoint, tokenizer)
+            refused("not a .safetensors file", load_public, checkpoint, tokenizer, CrossEncoderConfig())
         checkpoint.write_bytes(pickle.dumps(Villain()))
-        refused("model.pth.tar", load_public, checkpoint, tokenizer)
+        refused("not a .safetensors file", load_public, checkpoint, tokenizer, CrossEncoderConfig())
 
 
 @pytest.mark.parametrize("name", ["../outside.jpg", "/etc/hostname", "link.jpg", "a\0b", "\ud800", "loop/x"])

@@ -12,7 +12,6 @@ from itmlab.losses import (
     correction_labels,
     counted_tokens,
     discrimination_labels,
-    masked_language,
     token_likelihood,
     word_correction,
     word_discrimination,
@@ -51,8 +50,8 @@ def test_it_is_the_loop_however_the_logits_come(seed, rows, pieces, options, sha
     labels[torch.rand(rows, pieces, generator=source) < share] = UNLABELLED
     weights = torch.rand(options, dtype=torch.float64, generator=source) + 0.01
     expected = by_loop(logits.tolist(), labels.tolist())
-    assert masked_language(logits, labels).item() == pytest.approx(expected)
-    assert masked_language(logits[labels != UNLABELLED], labels).item() == pytest.approx(expected)
+    assert token_likelihood(logits, labels).item() == pytest.approx(expected)
+    assert token_likelihood(logits[labels != UNLABELLED], labels).item() == pytest.approx(expected)
     weighted = by_loop(logits.tolist(), labels.tolist(), weights.tolist())
     assert token_likelihood(logits, labels, weights).item() == pytest.approx(weighted)
 
@@ -61,13 +60,9 @@ def test_it_is_the_loop_however_the_logits_come(seed, rows, pieces, options, sha
 def test_without_a_labelled_position_it_is_zero_and_has_a_gradient(shape):
     logits = torch.rand(shape, requires_grad=True)
     labels = torch.full(shape[:2] if len(shape) == 3 else (2, 3), UNLABELLED)
-    value = masked_language(logits, labels)
+    value = token_likelihood(logits, labels)
     value.backward()
     assert value.item() == 0 and (logits.grad == 0).all()
-
-
-def test_half_precision_makes_a_single_precision_loss():
-    assert masked_language(torch.rand(1, 3, 3).bfloat16(), torch.tensor([[1, UNLABELLED, 0]])).dtype == torch.float32
 
 
 PAD, CLS, SEP, VOCABULARY = 0, 1, 2, 9
@@ -155,25 +150,3 @@ def test_labels_as_the_paper_writes_them():
     assert correction_labels(synthetic, original, counted, "replaced").tolist() == [[-100, -100, 5, -100, -100]]
     masked = torch.tensor([[False, True, False, False, True]])  # [SEP] never; the replaced word whoever put it there
     assert correction_labels(synthetic, original, counted, "masked", masked).tolist() == [[-100, 4, 5, -100, -100]]
-
-
-@settings(max_examples=40, deadline=None)
-@given(seed=st.integers(0, 10**6), rows=st.integers(0, 6), share=st.floats(0, 1))
-def test_with_groups_it_is_the_released_codes_mean_of_means(seed, rows, share):
-    """reduction="none", `.mean()` over what one caption's sentences gave, then the mean over captions."""
-    source = torch.Generator().manual_seed(seed)
-    logits, labels = torch.randn(rows, 4, 2, generator=source), torch.randint(2, (rows, 4), generator=source)
-    labels[torch.rand(rows, 4, generator=source) < share] = UNLABELLED
-    groups, weights = torch.randint(4, (rows,), generator=source), torch.tensor([1.0, 0.11])
-    means = []
-    for group in range(4):
-        of_group = groups == group
-        options, of = logits[of_group].flatten(0, 1).tolist(), labels[of_group].flatten().tolist()
-        losses = [
-            weights[label].item() * negative_log_likelihood(row, label)
-            for row, label in zip(options, of, strict=True)
-            if label != UNLABELLED
-        ]
-        means += [sum(losses) / len(losses)] if losses else []
-    expected = sum(means) / len(means) if means else 0.0
-    assert token_likelihood(logits, labels, weights, groups).item() == pytest.approx(expected, abs=1e-6)

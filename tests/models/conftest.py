@@ -19,14 +19,12 @@ SMALL = dict(image_size=32, patch_size=8, dimension=24, image_hidden=32, image_l
 
 
 def configuration(kind: str, **changes) -> DualEncoderConfig:
-    if kind == "clip":
-        changes = {"image_tower": "clip"} | changes
     if kind == "stem":
         changes = {"stem": "convolutional"} | changes
     return DualEncoderConfig(**(SMALL | changes))
 
 
-@pytest.fixture(params=["vit", "stem", "clip"])
+@pytest.fixture(params=["vit", "stem"])
 def kind(request) -> str:
     return request.param
 

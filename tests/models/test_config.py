@@ -13,7 +13,6 @@ from tests.refusals import refused
 
 CONFIGS = [
     DualEncoderConfig.base("released"),
-    DualEncoderConfig.clip("openai/clip-vit-base-patch16"),
     LateInteractionConfig.tiny("sgraf", aggregation="mean"),
     LateInteractionConfig.base("vsrn", preset="released"),
     CrossEncoderConfig.large(),
@@ -34,8 +33,7 @@ def test_json_and_back(config):
         (DualEncoderConfig, {"dropout": 10**400}, "dropout"),
         (DualEncoderConfig, {"std": [0.5, 0.5, float("nan")]}, "finite"),
         (DualEncoderConfig, {"patch_size": 11}, "divide"),
-        (DualEncoderConfig, {"image_tower": "clip", "image_pretrained": "one"}, "same"),
-        (DualEncoderConfig, {"image_tower": "clip", "stem": "convolutional"}, "scratch"),
+        (DualEncoderConfig, {"image_pretrained": "one", "stem": "convolutional"}, "scratch"),
         (LateInteractionConfig, {"kind": "vsepp", "preset": "released"}, "released"),
         (LateInteractionConfig, {"graph_layers": 257}, "1 to 256"),
         (CrossEncoderConfig, {"heads": 5}, "heads"),

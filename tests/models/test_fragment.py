@@ -3,8 +3,7 @@
 import pytest
 import torch
 
-from itmlab.models import Encoded, LateInteraction
-from itmlab.models.matchers import all_pairs
+from itmlab.models import LateInteraction
 from tests.models.fragments import CAPTIONS, CLOSE, KINDS, RELEASED, build, direction, encoded, parts, records
 from tests.refusals import refused
 
@@ -109,12 +108,3 @@ def test_graph_and_reading_of_vsrn_are_the_papers_region_by_region():
             state = (1 - update) * torch.tanh(n + reset * hn) + update * state
         torch.testing.assert_close(images.pooled[row], direction(state), **CLOSE)
         torch.testing.assert_close(images.local[row][images.mask[row]], torch.stack(regions), **CLOSE)
-
-
-@pytest.mark.parametrize("kind", ["scan_t2i", "scan_i2t", "sgr", "saf", "sgraf"])
-def test_comparing_parts_never_waits_for_a_device(kind):
-    """On the meta device whatever needs a value on the host, such as `.item()` or a boolean index, is an error."""
-    model = build(kind)
-    sides = encoded(model)
-    images, captions = (Encoded(*(None if part is None else part.to("meta") for part in side)) for side in sides)
-    assert all_pairs(model.matcher.to("meta"), images, captions, chunk=6).shape == (4, 4)

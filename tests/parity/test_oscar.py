@@ -13,8 +13,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::itmlab.models.weights.uniter.Fr
 
 def test_the_tags_of_regions_have_the_places_of_the_public_retrieval_code(tmp_path):
     """With 14 places for both, the tags of long captions are cut."""
-    model, _, public_code = public("oscar", tmp_path, maximum_tokens=14)
-    assert model.config.object_tags and model.config.normalised_regions
+    settings = {"form": "oscar", "positions": 60, "object_tags": True, "normalised_regions": True}
+    model, public_code = public("oscar", tmp_path, maximum_tokens=14, **settings)
     images = [
         SimpleNamespace(
             features=public_code[f"features.{row}"],

@@ -11,7 +11,6 @@ from scipy.stats import chi2_contingency
 from itmlab.errors import ItmlabError
 from itmlab.samplers import FalseNegativeEliminating, Hardest, Random, Retrieved, SemiHard, Softest
 from itmlab.samplers.base import Sampler, draw
-from tests.refusals import refused
 
 DETERMINISTIC = {"hardest": Hardest, "softest": Softest, "semi_hard": SemiHard}
 SCORES = [-math.inf, -0.7, -0.1, 0.0, 0.2, 0.2, 0.35, 0.5, 0.9, 1.0, math.inf, math.nan]
@@ -101,13 +100,6 @@ def test_masked_padding_columns_change_no_choice(name, batch, seed, padding):
 def test_no_anchors_or_no_candidates_is_a_choice_too(name, shape):
     chosen = EVERY[name]()(torch.zeros(shape), torch.zeros(shape).bool(), torch.zeros(shape[0]), generator=generator())
     assert chosen.dtype == torch.int64 and chosen.tolist() == [-1] * shape[0]
-
-
-@pytest.mark.parametrize(
-    ("positives", "positive_scores"), [(torch.zeros(3, 2), torch.zeros(3)), (torch.zeros(3, 4), torch.zeros(4))]
-)
-def test_shapes_that_do_not_fit_are_said(positives, positive_scores):
-    refused(r"\(3, 4\)", Hardest(), torch.zeros(3, 4), positives.bool(), positive_scores, generator=generator())
 
 
 @pytest.mark.parametrize(

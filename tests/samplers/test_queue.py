@@ -23,7 +23,7 @@ def test_it_holds_the_latest_pairs_whatever_the_batches(length, batches):
         added += range(len(added), len(added) + number)
     images, captions, ids, caption_ids = memory.pool(*pairs(1000, 2))
     assert ids[:2].tolist() == [1000, 1001]
-    assert sorted(ids[2:].tolist()) == added[-length:] and len(memory) == min(length, len(added))
+    assert sorted(ids[2:].tolist()) == added[-length:] and memory.filled == min(length, len(added))
     assert torch.equal(images, ids[:, None].float() * torch.ones(3)) and torch.equal(captions, -images)
     assert torch.equal(caption_ids, ids + 5000)
 

@@ -7,10 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from itmlab.samplers import hardest_negatives, mined_negatives, random_negatives
-
-
-def seeded(seed: int = 0) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
+from tests.samplers.test_base import generator
 
 
 @settings(max_examples=60, deadline=None)
@@ -22,9 +19,9 @@ def seeded(seed: int = 0) -> torch.Generator:
     count=st.integers(1, 40),
 )
 def test_drawn_are_different_candidates_of_other_images_as_many_as_there_are(seed, images, candidates, anchors, count):
-    owners = torch.randint(images, (candidates,), generator=seeded(seed))
-    anchor_images = torch.randint(images + 1, (anchors,), generator=seeded(seed + 1))
-    drawn = random_negatives(anchor_images[:, None] == owners, count, generator=seeded(seed))
+    owners = torch.randint(images, (candidates,), generator=generator(seed))
+    anchor_images = torch.randint(images + 1, (anchors,), generator=generator(seed + 1))
+    drawn = random_negatives(anchor_images[:, None] == owners, count, generator=generator(seed))
     assert drawn.shape == (anchors, count)
     for row, image in zip(drawn.tolist(), anchor_images.tolist(), strict=True):
         others = {index for index, owner in enumerate(owners.tolist()) if owner != image}
@@ -35,7 +32,7 @@ def test_drawn_are_different_candidates_of_other_images_as_many_as_there_are(see
 
 def test_every_other_candidate_is_as_likely():
     owners = torch.tensor([0, 0, 1, 2, 3, 4])
-    drawn = random_negatives((owners == 0).expand(6000, -1), 2, generator=seeded())
+    drawn = random_negatives((owners == 0).expand(6000, -1), 2, generator=generator())
     shares = torch.bincount(drawn.flatten(), minlength=6) / len(drawn)
     torch.testing.assert_close(shares, torch.tensor([0, 0, 0.5, 0.5, 0.5, 0.5]), atol=0.03, rtol=0)
 
@@ -65,7 +62,7 @@ def test_argmax_m_is_a_stable_sort_of_what_is_allowed(rows, count):
 
 def test_mining_scores_what_it_drew_once_without_gradients_and_keeps_the_best():
     owners, anchor_images = torch.arange(200) // 5, torch.tensor([3, 17, 17])
-    table = torch.rand(3, 200, generator=seeded(1), requires_grad=True)
+    table = torch.rand(3, 200, generator=generator(1), requires_grad=True)
     asked = []
 
     def score(anchors, candidates):
@@ -73,8 +70,8 @@ def test_mining_scores_what_it_drew_once_without_gradients_and_keeps_the_best():
         asked.append((anchors, candidates))
         return table[anchors, candidates]
 
-    mined = mined_negatives(score, anchor_images[:, None] == owners, candidates=50, top_k=7, generator=seeded(2))
-    pool = random_negatives(anchor_images[:, None] == owners, 50, generator=seeded(2))
+    mined = mined_negatives(score, anchor_images[:, None] == owners, candidates=50, top_k=7, generator=generator(2))
+    pool = random_negatives(anchor_images[:, None] == owners, 50, generator=generator(2))
     assert len(asked) == 1 and len(asked[0][0]) == 150
     for anchor, row in enumerate(mined.tolist()):
         assert row == sorted(pool[anchor].tolist(), key=lambda candidate: -table[anchor, candidate].item())[:7]
@@ -83,6 +80,6 @@ def test_mining_scores_what_it_drew_once_without_gradients_and_keeps_the_best():
 
 def test_the_papers_numbers_are_the_default_and_a_small_set_gives_what_it_has():
     positives = torch.eye(500, dtype=torch.bool)[[0, 499]]
-    assert mined_negatives(lambda a, c: -c.float(), positives, generator=seeded()).shape == (2, 31)
-    few = mined_negatives(lambda a, c: c.float(), torch.tensor([[1, 0, 0], [0, 0, 0]]).bool(), generator=seeded())
+    assert mined_negatives(lambda a, c: -c.float(), positives, generator=generator()).shape == (2, 31)
+    few = mined_negatives(lambda a, c: c.float(), torch.tensor([[1, 0, 0], [0, 0, 0]]).bool(), generator=generator())
     assert few[:, :4].tolist() == [[2, 1, -1, -1], [2, 1, 0, -1]]

@@ -132,24 +132,15 @@ def test_how_many_captions_of_a_file_are_in_the_data_is_said(tmp_path):
         read_negatives(written(tmp_path, ROW)).of(caption_set(captions, [0, 1, 2]))
 
 
-def test_a_missing_file_and_a_folder_are_one_clear_line(tmp_path):
-    for path in (tmp_path / "x.jsonl", tmp_path):
-        with pytest.raises(ItmlabError, match=str(path)):
-            read_negatives(path)
-
-
-def test_scores_and_perplexities_fill_only_what_is_missing():
+def test_a_generators_sentences_are_scored():
     data = caption_set(["a", "b", "c"], [0, 1, 1])
-    rows = [[Negative("x", score=9.0), Negative("yy")], [], [Negative("zzz", fluency=7.0)]]
+    rows = [[Negative("x"), Negative("yy")], [], [Negative("zzz")]]
 
     def score(images, sentences):
         return torch.tensor([image + len(sentence) / 8 for image, sentence in zip(images, sentences, strict=True)])
 
-    def fluency(sentences):
-        return map(len, sentences)
-
-    candidates = list(generate_negatives(data, lambda *_, **__: rows, score=score, fluency=fluency))
-    assert [(negative.score, negative.fluency) for negative in candidates] == [(9.0, 1.0), (0.25, 2.0), (1.375, 7.0)]
+    negatives = generate_negatives(data, lambda *_, **__: rows, score=score)
+    assert [negative.score for negative in negatives] == [0.125, 0.25, 1.375]
 
 
 def test_a_generator_gets_graphs_the_images_captions_and_its_captions_numbers():

@@ -188,7 +188,7 @@ def test_the_same_generator_gives_the_same_negatives_and_leaves_the_global_one_a
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("clusters", 0), ("iterations", 0), ("regularisation", 0.0), ("weights", "pinv"),
+        ("clusters", 0), ("regularisation", 0.0), ("weights", "pinv"),
         *(("sigma", value) for value in (0.0, float("nan"), 1e-30, 1e200)),
     ],
 )  # fmt: skip

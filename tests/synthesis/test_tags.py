@@ -45,13 +45,13 @@ def assert_scores_are_the_towers(negatives, data, tower):
 
 def test_the_tower_refills_and_scores_against_the_captions_own_image(data, tower):
     generate = Tags(tower, data, maskings=3, samples=3, keep=4)
-    negatives = list(generate_negatives(data, generate, batch=6, conditioned=True))
+    negatives = list(generate_negatives(data, generate, conditioned=True))
     assert len(negatives) > 20 and tower.training
     for caption in range(len(data.captions)):
         scores = [negative.score for negative in negatives if negative.caption == caption]
         assert len(scores) <= 4 and scores == sorted(scores, reverse=True)
     assert_scores_are_the_towers(negatives, data, tower)
-    assert negatives == list(generate_negatives(data, generate, batch=6, conditioned=True))
+    assert negatives == list(generate_negatives(data, generate, conditioned=True))
 
 
 def test_captions_of_other_words_are_refused_before_anything_is_made(data, tower):

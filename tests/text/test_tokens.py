@@ -16,7 +16,6 @@ from itmlab.text.tokens import (
     cleaned,
     encode_captions,
     load_tokenizer,
-    load_words,
     save_tokenizer,
     tokenizer_of_words,
     train_wordpiece,
@@ -135,27 +134,3 @@ def test_any_text_at_all_is_encoded_and_every_word_position_is_a_word(captions, 
 def test_captions_are_cleaned_as_in_public_code(caption, read):
     assert cleaned(caption, 4) == read
     assert read.startswith(cleaned(caption, 1)) and cleaned(caption, 30).startswith(read)
-
-
-FRAME, WORDS_OF_IT = ["<pad>", "<start>", "<end>", "<unk>"], "a dog do n't 's t-shirt man wearing . , `` '' cafe"
-PUBLIC = [*FRAME, *WORDS_OF_IT.split()]
-
-
-@pytest.mark.parametrize(
-    ("caption", "words"),
-    [
-        ("A dog.", "a dog ."),
-        ("A man wearing a T-shirt , don't", "a man wearing a t-shirt , do n't"),
-        ('dog\'s, "cafe"', "dog 's , `` cafe ''"),
-        ("a <end> [SEP]", "a <unk> <unk> <unk> <unk> <unk> <unk>"),
-        ("", ""),
-    ],
-)
-def test_words_of_the_public_vocabularies_are_cut_as_their_code_cuts_them(caption, words, tmp_path):
-    (tmp_path / "vocab.json").write_text(json.dumps({"word2idx": {word: i for i, word in enumerate(PUBLIC)}}))
-    tokenizer = load_words(tmp_path / "vocab.json")
-    save_tokenizer(tokenizer, tmp_path)
-    for loaded in (tokenizer, load_tokenizer(tmp_path)):
-        tokens, _ = encode_captions(loaded, [caption], 16)
-        assert [PUBLIC[number] for number in tokens["input_ids"][0]] == ["<start>", *words.split(), "<end>"]
-        assert tokens["word_mask"][0].tolist() == [False, *[True] * len(words.split()), False]

@@ -4,23 +4,13 @@ from dataclasses import dataclass
 
 import torch
 from torch import nn
-from torch.nn.functional import normalize, softplus
+from torch.nn.functional import normalize
 
 from itmlab.losses import Loss
-from itmlab.models import DualEncoder, Encoded
-from itmlab.models.encoded import masked_mean, unit
 from itmlab.samplers import Sampler
 from itmlab.samplers.base import best, usable
 from itmlab.synthesis import FeatureNegatives, Synthesiser
 from itmlab.text import parse
-
-
-@dataclass
-class FifthHardest(Sampler):
-    rank: int = 4
-
-    def choose(self, scores, positives, positive_scores, *, generator):
-        return best(scores, usable(scores, positives), self.rank)
 
 
 def nouns(captions, numbers):
@@ -37,15 +27,6 @@ class NoSharedNoun(Sampler):
         candidates = nouns(context.captions, context.candidate_captions)
         shared = torch.tensor([[bool(first & second) for second in candidates] for first in anchors])
         return best(scores, usable(scores, positives | shared.to(scores.device)))
-
-
-@dataclass
-class SoftHinges(Loss):
-    margin: float = 0.2
-
-    def forward(self, scores, positives, positive_scores):
-        gaps = (scores - positive_scores[:, None] + self.margin).masked_fill(positives, -9)
-        return softplus(10 * gaps).mean(dim=1) / 10
 
 
 @dataclass
@@ -85,16 +66,3 @@ class Between(Synthesiser):
         nearest = (anchors @ candidates.T).masked_fill(positives, -9).argmax(dim=1)
         mixed = normalize(self.share * anchors + (1 - self.share) * candidates[nearest], dim=1)
         return FeatureNegatives(mixed[:, None], ~positives.all(dim=1, keepdim=True))
-
-
-class MeanOfPieces(DualEncoder):
-    """No transformer on the side of captions."""
-
-    def __init__(self, config, tokenizer):
-        super().__init__(config, tokenizer)
-        self.pieces = nn.Embedding(config.vocabulary_size, config.dimension)
-
-    def encode_captions(self, tokens):
-        local = self.pieces(tokens["input_ids"])
-        pooled = masked_mean(local, tokens["word_mask"], otherwise=tokens["attention_mask"].bool())
-        return Encoded(unit(pooled), local, tokens["word_mask"])

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import itmlab
-from itmlab.samplers import Sampler
+from itmlab.samplers import Hardest, Sampler
 from itmlab.train import Run
 from itmlab.train.loop import train
 from itmlab.train.recipes import Recipe
@@ -16,13 +16,10 @@ from tests.train import components
 from tests.train.world import micro
 
 USES = {
-    "sampler": ("hardest_memory", {"sampler": components.FifthHardest(1)}),
     "sampler with context": ("hardest_memory", {"sampler": components.NoSharedNoun()}),
-    "loss": ("info_nce", {"loss": components.SoftHinges()}),
     "loss with context": ("info_nce", {"loss": components.GrowingMargin()}),
     "learnt": ("info_nce", {"loss": components.LearntTemperature(0.1)}),
     "synthesis": ("info_nce", {"synthesis": components.Between(0.4)}),
-    "encoder": ("info_nce", {"encoder": components.MeanOfPieces}),
 }
 
 
@@ -76,8 +73,8 @@ class Unhashable(components.LearntTemperature):
     [
         ({"sampler": NotASampler()}, "Sampler"),
         ({"sampler": NoDataclass()}, "dataclass"),
-        ({"sampler": components.SoftHinges()}, "Sampler"),
-        ({"sampler": components.FifthHardest(), "sampler__rnak": 3}, "rnak"),
+        ({"sampler": components.GrowingMargin()}, "Sampler"),
+        ({"sampler": Hardest(), "sampler__rnak": 3}, "rnak"),
         ({"loss": Unhashable()}, "eq=False"),
         ({"encoder": components.LearntTemperature}, "not a Model"),
     ],

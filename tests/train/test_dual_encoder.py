@@ -15,7 +15,8 @@ from itmlab.synthesis import SynHNC
 from itmlab.train.directory import first_model
 from itmlab.train.loop import train
 from itmlab.train.scores import similarity
-from itmlab.train.step_dual import DualEncoderTask, lengthened
+from itmlab.train.state import lengthened
+from itmlab.train.step_dual import DualEncoderTask
 from tests.refusals import refused
 from tests.train.test_extra_negatives import extras
 from tests.train.test_objective import IDS, ROWS, features, objective
@@ -75,17 +76,6 @@ def test_a_dual_encoder_begins_with_the_transformer_of_a_cross_encoder(scenes, t
         assert model.training and torch.equal(
             model.encode_captions(tokens).pooled, expected.encode_captions(tokens).pooled
         )
-
-
-def test_a_cross_encoder_begins_with_the_transformer_of_a_dual_encoder(scenes, tmp_path):
-    recipe = itmlab.recipe("uniter").replace(model=replace(itmlab.recipe("uniter").model, **SMALL_OSCAR))
-    apart = first_model(small("oscar_sgraf", start=None), scenes.captions)
-    apart.save(tmp_path / "apart")
-    begun = first_model(recipe.replace(start=str(tmp_path / "apart")), [])
-    assert begun.config == replace(recipe.model, vocabulary_size=len(apart.tower.tokenizer)) and begun.training
-    learnt, weights = apart.tower.state_dict(), begun.state_dict()
-    assert all(torch.equal(weights[name], value) for name, value in learnt.items())
-    assert {name.split(".")[0] for name in weights.keys() - learnt} == {"heads", "pooler"}
 
 
 def slow(name, matrix, images, captions, extra=(None, None), noise=None):

@@ -102,18 +102,12 @@ def test_it_is_what_loops_over_all_pairs_find(case, number, skip, margins) -> No
             assert (nearest.negatives >= 0).equal(nearest.scores.isfinite())
 
 
-def test_the_truth_is_counted_and_everything_written_is_read_back(tmp_path) -> None:
-    data = itmlab.load("scenes", images=24, unannotated=1.0, cache=tmp_path / "scenes")
+def test_everything_written_is_read_back(tmp_path) -> None:
+    data = itmlab.load("scenes", images=24, cache=tmp_path / "scenes")
     features = torch.randn(2, 120, 8, generator=torch.Generator().manual_seed(0))
     mined = itmlab.mine((features[0][:24], features[1]), data, number=4)
     for row, nearest in zip(mined.statistics(), (mined.captions, mined.images), strict=True):
-        assert row["true"] + row["false"] + row["undecided"] == row["negatives"] == int((nearest.negatives >= 0).sum())
-        assert row["true"] > 0 and f"{row['true']}" in str(mined)
-    labels = data.world.truth()
-    anchors = torch.arange(24)[:, None].expand_as(mined.captions.negatives)
-    assert mined.captions.truth.equal(labels[anchors, mined.captions.negatives])
-    anchors = torch.arange(120)[:, None].expand_as(mined.images.negatives)
-    assert mined.images.truth.equal(labels[mined.images.negatives, anchors])
+        assert row["negatives"] == int((nearest.negatives >= 0).sum()) and f"{row['negatives']}" in str(mined)
     (tmp_path / "notes.jsonl").write_text("mine\n")
     refused("not written by itmlab", mined.write, tmp_path / "notes.jsonl")
     mined.write(tmp_path / "mined.jsonl")
@@ -122,19 +116,17 @@ def test_the_truth_is_counted_and_everything_written_is_read_back(tmp_path) -> N
         image = caption // 5
         assert [negative.sentence for negative in negatives] == [data.captions[at] for at in mined.captions.of(image)]
         assert [negative.score for negative in negatives] == pytest.approx(mined.captions.scores[image].tolist())
-    rows = mined.dataset()
-    assert len(rows) == len(read) and rows[0]["negative"] == data.captions[mined.captions.of(0)[0]]
 
 
 def test_a_run_and_its_features_are_both_encoders(tmp_path) -> None:
     run, data = itmlab.pretrained("triplet"), itmlab.load("scenes", images=12, cache=tmp_path)
-    by_run, by_features = (mine(encoder, data, truth=False) for encoder in (run, tuple(embed(run.model, data))))
+    by_run, by_features = (mine(encoder, data) for encoder in (run, tuple(embed(run.model, data))))
     assert by_run.captions.negatives.equal(by_features.captions.negatives)
 
 
 def test_what_cannot_be_mined_is_refused_in_one_line() -> None:
     data, features = pairs_of([0, 1, 2], [0, 1, 2, 3, 4, 5])
-    for options in ({"number": 0}, {"skip": -1}, {"up_to": 2}, {"margin": float("nan")}, {"relative_margin": -0.1}):
+    for options in ({"number": 0}, {"skip": -1}, {"margin": float("nan")}, {"relative_margin": -0.1}):
         refused(next(iter(options)), mine, features, data, **options)
     refused("unknown field numbers — did you mean number", mine, features, data, numbers=3)
     refused("skip", mine, features, data, skip="two")

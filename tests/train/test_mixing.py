@@ -25,8 +25,8 @@ MIXTURES = {
     "OSCAR with SGRAF, SAM as released": lambda file: small("oscar_sgraf").replace(
         loss=TripletLoss(reduce="sum"), adaptive_margin={"preset": "released"}, synthesis=SynHNC(clusters=2)
     ),
-    "TAGS over a file": lambda file: tower(**REGIONS, tags__generator="file", tags__matching="contrast", **file),
-    "WM by rule": lambda file: tower("wm", **REGIONS, tags__generator="vse_c", tags__matching="binary"),
+    "TAGS": lambda file: tower(**REGIONS),
+    "WM": lambda file: tower("wm", **REGIONS),
 }
 
 

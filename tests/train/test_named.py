@@ -10,7 +10,7 @@ import pytest
 import itmlab
 from itmlab.errors import ItmlabError
 from itmlab.losses import LossWeights
-from itmlab.train.named import PRESETS, RELEASED, SIZES, STARTS, VIEWS, names
+from itmlab.train.named import PRESETS, SIZES, STARTS, VIEWS, names
 from itmlab.train.recipes import Recipe
 from tests.refusals import refused
 
@@ -75,11 +75,6 @@ def test_every_combination_is_a_recipe_that_survives_json_or_one_clear_line():
 
 def differing(first: Recipe, second: Recipe) -> set[str]:
     return {item.name for item in fields(first) if getattr(first, item.name) != getattr(second, item.name)} - {"name"}
-
-
-@pytest.mark.parametrize("named", RELEASED, ids=" ".join)
-def test_a_preset_of_released_code_changes_the_recipe(named):
-    assert differing(of(*named), of(*named, "released"))
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -42,22 +42,8 @@ def test_tags_refills_and_scores_with_a_model(tmp_path, data, folder):
     assert sum(map(len, rows)) > 20 and all(negative.score is not None for row in rows for negative in row)
 
 
-def test_words_that_others_imply_are_filtered_in_a_world_unless_it_is_switched_off(tmp_path, data, folder):
-    options = {"maskings": 6, "samples": 30, "keep": None}
-    filtered, unfiltered = (
-        write_negatives(data, tmp_path / "x.jsonl", "tags", model=folder, options=options | more, truth=False)
-        for more in ({}, {"implied": False})
-    )
-    assert 0 < len(filtered) < len(unfiltered)
-    outside = data.select(range(3))
-    outside.world = None
-    options = {"model": folder, "options": {"implied": True}}
-    refused("needs a world", write_negatives, outside, tmp_path / "y.jsonl", "tags", **options)
-
-
-def test_swaps_by_rule_are_scored_by_a_model_and_wrong_options_are_refused(tmp_path, data, folder):
-    rows, made_by = written(data, tmp_path / "x.jsonl", model=folder, options={"number": 2})
-    assert f"generator=vse_c, number=2, seed=0, model={folder.name}" in made_by
-    assert all(negative.score is not None for row in rows for negative in row)
+def test_swaps_are_made_by_rule_and_wrong_options_are_refused(tmp_path, data):
+    rows, made_by = written(data, tmp_path / "x.jsonl", options={"number": 2})
+    assert made_by == "generator=vse_c, number=2, seed=0" and 0 < max(map(len, rows)) <= 2
     refused("no generator", write_negatives, data, tmp_path / "y.jsonl", "other_colours")
     refused("vse_c: .*did you mean number", write_negatives, data, tmp_path / "y.jsonl", options={"numbers": 2})

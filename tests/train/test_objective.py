@@ -10,8 +10,7 @@ from itmlab.samplers import Hardest, MomentumQueue, Oracle, Pool, Sampler
 from itmlab.scenes import load
 from itmlab.train.loop import train
 from itmlab.train.step_dual import Objective
-from tests.refusals import refused
-from tests.train.world import micro, small_world
+from tests.train.world import micro
 
 
 def features(seed, count=6, dimension=8):
@@ -164,8 +163,3 @@ def test_an_oracle_trains_on_what_the_world_calls_false_or_true(name, take, tmp_
         else:
             assert column < 0 or take == "false_negatives"
     assert taken > 10
-
-
-def test_without_a_world_there_is_no_oracle(tmp_path):
-    without = micro("semi_hard", sampler=Oracle()), small_world(), tmp_path / "run"
-    refused("no ground truth", train, *without, progress=False)

@@ -3,8 +3,6 @@
 import pytest
 import torch
 from accelerate import Accelerator
-from hypothesis import given
-from hypothesis import strategies as st
 from torch import Tensor
 
 import itmlab
@@ -12,7 +10,7 @@ from itmlab.data import load
 from itmlab.data.batches import PairBatches
 from itmlab.train.directory import first_model
 from itmlab.train.loop import train
-from itmlab.train.pretraining import KEPT, TowerTask, masked_words
+from itmlab.train.pretraining import TowerTask
 from itmlab.train.state import State
 from tests.refusals import refused
 from tests.train.test_resume import same_bytes
@@ -26,30 +24,6 @@ def data():
 
 def towers(**changes):
     return micro("towers", data__warm_up_epochs=0, data__validation=0, **changes)
-
-
-class Pieces:
-    """A tokeniser of twenty pieces; number 4 hides another."""
-
-    mask_token_id = 4
-
-    def __len__(self) -> int:
-        return 20
-
-
-# Masked words (Devlin et al., 2019, Sec. 3.1).
-
-
-@given(st.integers(0, 2**31), st.integers(1, 4), st.integers(1, 9), st.floats(0.01, 0.99))
-def test_only_words_are_hidden_and_only_the_hidden_are_predicted(seed, captions, length, share) -> None:
-    generator = torch.Generator().manual_seed(seed)
-    pieces = torch.randint(5, 20, (captions, length), generator=generator)
-    words = torch.rand(captions, length, generator=generator) < 0.7
-    words[0, 0] = True
-    hidden, labels = masked_words(pieces, words, Pieces(), share, generator)
-    predicted = labels != KEPT
-    assert predicted.any() and not (predicted & ~words).any()
-    assert torch.equal(labels[predicted], pieces[predicted]) and torch.equal(hidden[~predicted], pieces[~predicted])
 
 
 def gradients(data, order: list[int]) -> dict[str, Tensor]:

@@ -54,7 +54,7 @@ WRONG = [
     ("fne", {"adaptive_margin": {"preset": "released"}}, "memory must be null"),
     ("sam", {"adaptive_margin.with_triplet": False, "synthesis": SynHNC()}, "synthesis must be null"),
     ("fne", {"data.crop": [0.5, 1.5]}, "two shares"),
-    ("tags", {"tags.generator": "file"}, "must be a path"),
+    ("tags", {"tags.generator": "file"}, "generator"),
     ("tags", {"optimiser.warm_up": 1.0}, "warm_up_share"),
 ]
 

@@ -13,8 +13,8 @@ import torch
 import itmlab
 from itmlab.train import loop
 from itmlab.train.directory import CHECKPOINT_FILE, load_checkpoint, locked
-from itmlab.train.interruption import Interrupted
 from itmlab.train.loop import train
+from itmlab.train.session import Interrupted
 from tests.refusals import refused
 from tests.train.towers import tower
 from tests.train.world import micro, small_world

@@ -34,21 +34,18 @@ def test_a_sentence_finds_pictures_best_first(finished, data):
     assert hits.captions[0] == data.captions[data.captions_of_image[hits.image_indices[0]][0]]
 
 
-def test_a_picture_finds_captions_or_pictures_and_a_sentence_sentences(finished, data, tmp_path):
+def test_a_picture_finds_captions(finished, data, tmp_path):
     hits = finished.search(data.images[7], k=3, data=data)
     places = [data.caption_ids.index(name) for name in hits.ids]
     assert hits.captions == [data.captions[place] for place in places]
     assert hits.image_indices == data.image_of_caption[places].tolist()
     data.images[7].save(tmp_path / "seven.png")
     assert finished.search(tmp_path / "seven.png", k=3, data=data).ids == hits.ids
-    alike = finished.search(data.images[7], k=3, data=data, of="images")
-    assert alike.of == "images" and alike.scores[0] == pytest.approx(1.0, abs=1e-5) and "picture-7" in alike.ids
-    assert finished.search(data.captions[9], k=1, data=data, of="captions").scores[0] == pytest.approx(1.0, abs=1e-5)
 
 
 def test_more_than_there_are_is_all_and_wrong_queries_are_refused(finished, data):
     assert len(finished.search("red", k=10**6, data=data)) == len(data)
-    for query, options, word in ((" ", {}, "empty"), ("red", {"of": "words"}, "'words'"), ("red", {"k": 0}, "k must")):
+    for query, options, word in ((" ", {}, "empty"), ("red", {"k": 0}, "k must")):
         refused(word, finished.search, query, data=data, **options)
 
 

@@ -7,14 +7,10 @@ from dataclasses import replace
 import pytest
 import torch
 from accelerate import Accelerator
-from torch.nn.functional import log_softmax, logsigmoid
+from torch.nn.functional import log_softmax
 
 from itmlab.data.batches import PairBatches
 from itmlab.models import build_model
-from itmlab.scenes.categories import noun_swaps, relation_swaps
-from itmlab.synthesis import generate_negatives, write_negatives
-from itmlab.synthesis.rules import RuleSwaps
-from itmlab.text.parsing import parse
 from itmlab.train import step_cross
 from itmlab.train.step_cross import CrossEncoderTask
 from tests.train.towers import tower
@@ -87,16 +83,12 @@ def results(monkeypatch):
     return last
 
 
-TERMS = [("triplet", "all", "tokens"), ("binary", "replaced", "tokens"), ("contrast", "masked", "tokens"),
-         ("triplet", "masked", "captions")]  # fmt: skip
+TERMS = [("all", "tokens"), ("replaced", "tokens"), ("masked", "tokens"), ("masked", "captions")]
 
 
-@pytest.mark.parametrize(("matching", "correction", "means"), TERMS)
-def test_each_term_is_its_equation_over_single_pairs(matching, correction, means, data, results, monkeypatch):
-    words = {"replaced_weight": 1.0, "kept_weight": 0.11, "matching": matching, "correction": correction}
-    words["word_means"] = means
-    if matching == "triplet":
-        words["margin"] = 0.3
+@pytest.mark.parametrize(("correction", "means"), TERMS)
+def test_each_term_is_its_equation_over_single_pairs(correction, means, data, results, monkeypatch):
+    words = {"margin": 0.3, "kept_weight": 0.11, "correction": correction, "word_means": means}
     recipe = tower(model__dropout=0.0, **{f"tags__{name}": value for name, value in words.items()})
     training = data.split("train")
     task, batch = task_of(recipe, training), first_batch(training)
@@ -106,12 +98,7 @@ def test_each_term_is_its_equation_over_single_pairs(matching, correction, means
     texts = training.captions
 
     def one_way(positive, negatives):
-        if matching == "triplet":
-            scores = [logit.sigmoid() for logit in negatives]
-            return mean((0.3 - positive.sigmoid() + score).clamp(min=0) for score in scores)
-        if matching == "binary":
-            return (-logsigmoid(positive) + mean(-logsigmoid(-logit) for logit in negatives)) / 2
-        return -log_softmax(torch.stack([positive, *negatives]), 0)[0]
+        return mean((0.3 - positive.sigmoid() + logit.sigmoid()).clamp(min=0) for logit in negatives)
 
     positives = [slow.logit(image, texts[caption]) for image, caption in pairs]
     expected = {}
@@ -219,23 +206,3 @@ def test_dynamic_sentences_come_from_the_model_as_it_is_and_static_ones_from_whe
 
     assert sentences("sg", moved=False) == sentences("sg", moved=True) == sentences("tags", moved=False)
     assert sentences("tags", moved=False) != sentences("tags", moved=True)
-
-
-def test_sentences_of_a_file_are_scored_and_the_hardest_are_taken(data, tmp_path):
-    training, rules = data.split("train"), RuleSwaps(noun_swaps(), relation_swaps())
-
-    def generate(*arguments, generator):
-        return [row[:4] for row in rules(*arguments, generator=generator)]
-
-    file = write_negatives(tmp_path / "file.jsonl", training, generate_negatives(training, generate))
-    recipe = tower(tags__generator="file", extra_negatives={"path": str(file.path)}, model__dropout=0.0)
-    task, batch = task_of(recipe, training), first_batch(training)
-    task.model.eval()
-    rows = task.sentences(batch.caption_indices, generator=torch.Generator())
-    slow = Slow(task)
-    for image, caption, row in zip(batch.image_indices.tolist(), batch.caption_indices.tolist(), rows, strict=True):
-        text = training.captions[caption]
-        (negatives,) = generate([text], parse([text]), [[]], generator=torch.Generator())
-        scores = sorted((slow.logit(image, negative.sentence).item() for negative in negatives), reverse=True)
-        assert [negative.score for negative in row] == pytest.approx(scores[:2], abs=1e-4)
-    assert task(batch, epoch=0).losses["synthetic"] > 0

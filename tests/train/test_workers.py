@@ -2,11 +2,11 @@
 
 import errno
 import os
+import runpy
 import signal
 import subprocess
 import sys
 import time
-from queue import Empty, Queue
 from threading import Thread
 
 import psutil
@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from itmlab import cli, train
 from itmlab.train import directory
 from itmlab.train.comparison import compare
-from itmlab.train.interruption import Interrupted, stopped_in_words
+from itmlab.train.session import Interrupted, stopped_in_words
 from tests.refusals import refused
 from tests.train.world import micro
 
@@ -36,50 +36,32 @@ class Second(Hardest):
     rank: int = 1
 
 data = load("scenes", images=40, size=32, cache=sys.argv[1])
-recipes = {name: micro(name, data__epochs=int(sys.argv[4])) for name in ("triplet", "fne")}
+recipes = {name: micro(name, data__epochs=40) for name in ("triplet", "fne")}
 recipes["fne"] = recipes["fne"].replace(sampler=Second())
-try:
-    compare(recipes, data, seeds=1, run_root=sys.argv[2], split="train", jobs=int(sys.argv[3]), progress=False)
-except Interrupted as stop:
-    print(stop, file=sys.stderr)
-    sys.exit(stop.exit_code)
+table = None
+while table is None:
+    try:
+        options = {"run_root": sys.argv[2], "jobs": int(sys.argv[3])}
+        table = compare(recipes, data, seeds=1, split="train", progress=False, **options)
+    except Interrupted as stop:
+        print(stop.exit_code, stop, file=sys.stderr, flush=True)
 """
 
 
-class Script:
-    """A process that compares two recipes, one with a sampler of its own."""
+def trainers_of(process, root):
+    """The processes that train, once two do, and all processes that the script has started."""
+    trainers = []
+    while len(trainers) < 2:
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.1)
+        children = psutil.Process(process.pid).children(recursive=True)
+        locks = {path.read_text() for path in root.glob("*/*/lock")}
+        trainers = [child for child in children if str(child.pid) in locks]
+    return trainers, children
 
-    def __init__(self, root, scenes, jobs=2, epochs=40):
-        command = [sys.executable, "-c", SCRIPT, str(scenes), str(root), str(jobs), str(epochs)]
-        options = {"stderr": subprocess.PIPE, "text": True, "env": os.environ | {"OMP_NUM_THREADS": "1"}}
-        self.root, self.lines, self.process = root, Queue(), subprocess.Popen(command, **options)
-        Thread(target=lambda: [self.lines.put(line) for line in self.process.stderr], daemon=True).start()
 
-    def wait_until_both_train(self):
-        """The processes that train, and all processes that the script has started."""
-        trainers, children = [], []
-        while len(trainers) < 2:
-            assert self.process.poll() is None, self.read()
-            time.sleep(0.1)
-            children = psutil.Process(self.process.pid).children(recursive=True)
-            locks = {path.read_text() for path in self.root.glob("*/*/lock")}
-            trainers = [child for child in children if str(child.pid) in locks]
-        return trainers, children
-
-    def wait_for(self, word):
-        while word not in (line := self.lines.get(timeout=120)):
-            pass
-        return line
-
-    def read(self):
-        self.process.wait()
-        time.sleep(0.2)
-        lines = []
-        while True:
-            try:
-                lines.append(self.lines.get_nowait())
-            except Empty:
-                return "".join(lines)
+def wait_for(process, word):
+    return next(line for line in process.stderr if word in line)
 
 
 def weights(root):
@@ -87,24 +69,30 @@ def weights(root):
 
 
 @pytest.mark.slow
-def test_stopped_in_every_way_it_leaves_no_process_and_resumes_to_the_same_weights(tmp_path):
+def test_stopped_in_every_way_it_leaves_no_process_and_resumes_to_the_same_weights(tmp_path, monkeypatch):
     """Issue 44, entries 23 and 31: Ctrl-C, SIGTERM, a kill, and a worker that stands still."""
-    scenes, runs = tmp_path / "scenes", tmp_path / "runs"
-    alone = Script(tmp_path / "alone", scenes, jobs=1)
-    assert alone.process.wait() == 0, alone.read()
-    for how in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
-        script = Script(runs, scenes)
-        trainers, children = script.wait_until_both_train()
-        if how == signal.SIGTERM:
-            trainers[0].suspend()
-            assert f"process {trainers[0].pid} has not computed for 3 seconds" in script.wait_for("has not computed")
-        script.process.send_signal(how)
-        message = script.read()
-        assert script.process.returncode == (-how if how == signal.SIGKILL else 128 + how)
-        assert how == signal.SIGKILL or f"stopped: 0 of 2 runs in {runs} are trained" in message
-        assert len(children) >= 2 and not psutil.wait_procs(children, timeout=60)[1], message
-    resumed = Script(runs, scenes)
-    assert resumed.process.wait() == 0, resumed.read()
+    script, scenes, runs = tmp_path / "script.py", str(tmp_path / "scenes"), tmp_path / "runs"
+    script.write_text(SCRIPT)
+    command, environment = [sys.executable, script, scenes, runs, "2"], os.environ | {"OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
+    try:
+        for how in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+            trainers, children = trainers_of(process, runs)
+            if how == signal.SIGTERM:
+                trainers[0].suspend()
+                assert f"process {trainers[0].pid} has not computed for 3" in wait_for(process, "has not computed")
+            process.send_signal(how)
+            if how != signal.SIGKILL:
+                assert f"{128 + how} stopped: 0 of 2 runs in {runs} are trained" in wait_for(process, "stopped")
+            assert not psutil.wait_procs(children, timeout=60)[1]
+    finally:
+        process.kill()
+    # in this process, from where the killed one was, and from the beginning
+    handler = signal.getsignal(signal.SIGINT)
+    for root in (runs, tmp_path / "alone"):
+        monkeypatch.setattr(sys, "argv", [str(script), scenes, str(root), "1"])
+        runpy.run_path(str(script), run_name="__main__")
+    signal.signal(signal.SIGINT, handler)
     assert len(weights(runs)) == 2 and weights(runs) == weights(tmp_path / "alone")
 
 

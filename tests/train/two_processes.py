@@ -27,7 +27,7 @@ def run(name: str, directory: Path) -> None:
     accelerator = Accelerator()
     assert accelerator.num_processes == 2
     for steps in (5, None):
-        train(RECIPES[name], small_world(), directory, max_steps=steps, progress=False, accelerator=accelerator)
+        train(RECIPES[name], small_world(), directory, max_steps=steps, progress=False)
     accelerator.end_training()
 
 

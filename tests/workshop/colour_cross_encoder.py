@@ -61,6 +61,9 @@ class JudgingWorld(SmallWorld):
     def truth(self, images=None, captions=None):
         return torch.tensor([[self.truth_label(int(image), each) for each in captions] for image in images])
 
+    def entails(self, image, sentence):
+        return {1: True, 0: False, -1: None}[self.truth_label(image, sentence)]
+
     def truth_label(self, image: int, sentence: str) -> int:
         named = {word for word in tokenise(sentence.lower()) if word in NAMES}
         return -1 if not named else int(named == {NAMES[self.images[image] % 4]})

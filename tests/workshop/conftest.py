@@ -63,12 +63,6 @@ def tiny() -> DualEncoder:
     return build_model(DualEncoderConfig.tiny(), [*small_set().captions, "Two men ride; T-shirt & <b>hat</b>"], seed=0)
 
 
-@pytest.fixture(scope="session")
-def tiny_clip() -> DualEncoder:
-    config = DualEncoderConfig(image_tower="clip", image_layers=2, shortest_edge=96)
-    return build_model(config, small_set().captions, seed=0)
-
-
 @pytest.fixture
 def pictures() -> list[Image.Image]:
     """Six plain pictures, not all square."""

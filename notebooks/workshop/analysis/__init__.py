@@ -12,17 +12,13 @@ _NAMES = {  # module -> its public names, imported when first used
     "kernel_memory": ("Attribution ReadOut SynthesisBatch attribution read_out synthesis_batch "),
     "lines": ("Calibration densities roc_curves sweep_curves true_images "),
     "noise": ("with_noise "),
-    "negatives": (
-        "DifficultyHistory GENERATORS SyntheticNegatives difficulty_gap difficulty_history synthetic_negatives "
-    ),
-    "negative_tables": ("fluency_table truth_by_filter "),
+    "negatives": ("SyntheticNegatives difficulty_gap difficulty_history synthetic_negatives truth_by_filter "),
     "rankings": ("Measured Ranking Retrievals measured rank retrievals semantic_recalls truth_among_relevant "),
     "scoring": ("as_score matching "),
     "synthesis": ("Curve MemorySweep hardness memory_sweep shares_by_temperature true_prototypes "),
-    "word_accuracy": ("WordStudy WordTruth on_next_picture picture_worth word_study word_truth "),
-    "words": ("Algorithm1 ExplainedSentence WordExample algorithm_1 corrections explain_words word_example "),
-    "wrong_word": ("gains_without gradients_against word_doubts wrong_word_found "),
-    "wrong_picture": ("BothPictures draw_both_pictures replaced_phrases sentences_told wrong_pictures "),
+    "word_accuracy": ("on_next_picture word_study "),
+    "words": ("explain_words fluency_table word_example "),
+    "wrong_picture": ("BothPictures draw_both_pictures replaced_phrases sentences_told word_doubts wrong_word_found "),
 }
 __getattr__, __dir__, __all__ = lazy.attach(
     __name__, submod_attrs={module: names.split() for module, names in _NAMES.items()}

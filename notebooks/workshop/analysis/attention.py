@@ -65,7 +65,7 @@ def word_maps(model: Any, picture: Image.Image | Path, caption: str) -> list[Att
         pixels = on_device(model, model.prepare_images([picture]))
         patches = model.encode_images(pixels).local[0]
         features = model.encode_captions(on_device(model, model.prepare_captions([caption]))).local[0]
-    covered = covered_part(model, picture, pixels)
+    covered = picture.convert("RGB")
     return [
         AttentionMap(patch_similarity(patches, features[pieces].mean(dim=0), model.patch_grid), word, covered)
         for word, pieces in spoken_words(model, caption)
@@ -97,15 +97,6 @@ def dual_encoder_of(model: Any) -> DualEncoder:
     return model
 
 
-def covered_part(model: DualEncoder, picture: Image.Image, pixels: Float[Tensor, "1 3 height width"]) -> Image.Image:
-    """Return the part of the picture that the patches cover: all of it, unless the model crops the centre."""
-    if model.config.shortest_edge is None:
-        return picture.convert("RGB")
-    mean, std = (torch.tensor(three).view(3, 1, 1) for three in (model.config.mean, model.config.std))
-    values = (pixels[0].cpu() * std + mean).clamp(0, 1) * 255
-    return Image.fromarray(values.round().byte().permute(1, 2, 0).numpy())
-
-
 # Which patches the score of a word depends on: gradient times activation inside the image tower.
 
 LAYER = -2  # the normalisation behind the last block ignores the length of a feature, so nothing would remain there
@@ -133,7 +124,7 @@ def relevance(model: Any, picture: Image.Image, caption: str) -> list[AttentionM
         pixels = on_device(model, model.prepare_images([picture]))
         hidden, pooled = _hidden_and_pooled(model, pixels)
         words = model.encode_captions(on_device(model, model.prepare_captions([caption]))).local[0].detach()
-        covered, maps = covered_part(model, picture, pixels), []
+        covered, maps = picture.convert("RGB"), []
         for word, pieces in spoken_words(model, caption):
             score = torch.cosine_similarity(pooled, words[pieces].mean(dim=0), dim=0)
             (gradient,) = torch.autograd.grad(score, hidden, retain_graph=True)

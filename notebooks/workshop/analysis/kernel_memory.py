@@ -21,7 +21,7 @@ from itmlab.errors import ItmlabError
 from itmlab.models.encoded import evaluating
 from itmlab.models.pairs import looked_at
 from itmlab.synthesis.synhnc import associate, kmeans, recall, squared_distances
-from itmlab.train.scores import embed_captions, embed_images
+from itmlab.train.scores import features_of
 
 from .embeddings import features_apart
 from .scoring import Direction, require_captions
@@ -134,8 +134,8 @@ def synthesis_batch(
     drawn = [data.captions_of_image[image] for image in images.tolist()]
     captions = torch.stack([numbers[torch.randint(len(numbers), (), generator=generator)] for numbers in drawn])
     with evaluating(model):
-        pictures = embed_images(model, [inputs[image] for image in images.tolist()])
-        sentences = embed_captions(model, [data.captions[caption] for caption in captions.tolist()])
+        pictures = features_of(model, [inputs[image] for image in images.tolist()], "images")
+        sentences = features_of(model, [data.captions[caption] for caption in captions.tolist()], "captions")
     sides = [normalize(features, dim=1) for features in (pictures, sentences)]
     truth = None if data.world is None else data.world.truth(images, captions)
     if direction == "caption":

@@ -7,10 +7,13 @@ References:
     Fan et al. (2022), TAGS-DC, Sec. 2.4 and Figure 4.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from PIL import Image
@@ -19,15 +22,16 @@ from torch import Tensor
 from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError
 from itmlab.losses.tags import REPLACED
+from itmlab.metrics import CausalModel, fluency
+from itmlab.metrics.statistics import Interval, interval
 from itmlab.models import CrossEncoder
 from itmlab.models.encoded import evaluating
 from itmlab.models.pairs import looked_at, on_device
-from itmlab.synthesis import Negative
 from itmlab.synthesis.tags import Vocabulary
 from itmlab.text.tokens import plain_text
 
-from .negatives import synthetic_negatives
-from .scoring import as_score, matching, model_of
+from .negatives import SyntheticNegatives, cross_encoder_of
+from .scoring import as_score, matching
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class ExplainedSentence:
-    """A sentence about a picture: its words in order, and each model's score s in [0, 1] (Eq. 3) by name.
+    """A sentence about a picture, and its words in order.
 
     >>> sentence = ExplainedSentence("a dog.", (Word("a", 0, 1, 0.1, "a"), Word("dog", 2, 5, 0.9, "cat")))
     >>> sentence.corrected(), sentence.corrected(0.95)
@@ -75,37 +79,32 @@ class ExplainedSentence:
 
     sentence: str
     words: tuple[Word, ...]
-    scores: dict[str, float] = field(default_factory=dict)
 
     def corrected(self, above: float = 0.0) -> str:
         """Return the sentence with the words corrected whose mismatch is at least `above` (in the paper: all)."""
         return "".join(part.text for part in self.parts(above))
 
     def parts(self, above: float = 0.0) -> list[Part]:
-        """Return the corrected sentence in parts. Text between words is never rewritten."""
+        """Return the corrected sentence in parts; words that stay have their mismatch.
+
+        Text between words is never rewritten.
+        """
         parts: list[Part] = []
         position = 0
         for word in self.words:
             between, is_rewritten = self.sentence[position : word.start], word.rewritten and word.mismatch >= above
+            part = Part(word.correction, None, True) if is_rewritten else Part(word.text, word.mismatch)
             if is_rewritten and word.joined and parts:
                 between = between.strip()
             elif not between and parts and (is_rewritten or parts[-1].rewritten):
-                would_merge = parts[-1].text[-1:].isalnum() and word.correction[:1].isalnum()
+                would_merge = parts[-1].text[-1:].isalnum() and part.text[:1].isalnum()
                 between = " " if would_merge else ""  # two words must not become one
-            parts += [Part(between), Part(word.correction if is_rewritten else word.text, rewritten=is_rewritten)]
-            position = word.end
-        return [part for part in [*parts, Part(self.sentence[position:])] if part.text]
-
-    def marked(self) -> list[Part]:
-        """Return the sentence in parts; words that the model read have their mismatch."""
-        parts, position = [], 0
-        for word in self.words:
-            parts += [Part(self.sentence[position : word.start]), Part(word.text, word.mismatch)]
+            parts += [Part(between), part]
             position = word.end
         return [part for part in [*parts, Part(self.sentence[position:])] if part.text]
 
 
-# What a cross-encoder answers for sentences about pictures: the heads for words, and the score.
+# What a cross-encoder answers for sentences about pictures.
 
 BATCH_SIZE = 64  # sentences through the cross-encoder
 
@@ -119,27 +118,12 @@ class WordAnswers:
         word_mask: False at special pieces and padding.
         mismatch: the probability of "replaced" (H_WoD).
         written: the piece that H_WoC would write, never a special one.
-        match: the matching logit.
     """
 
     input_ids: Int[Tensor, "sentence piece"]
     word_mask: Bool[Tensor, "sentence piece"]
     mismatch: Float[Tensor, "sentence piece"]
     written: Int[Tensor, "sentence piece"]
-    match: Float[Tensor, "sentence"]
-
-
-def cross_encoder_of(model: Any) -> CrossEncoder:
-    """Return the model itself, or the model of a Run.
-
-    Raises:
-        ItmlabError: it does not read words and picture together.
-    """
-    model = model_of(model)
-    if model.encodes_apart:
-        fault = f"{type(model).__name__} has no heads that discriminate and correct words"
-        raise ItmlabError(fault, remedy="take a cross-encoder")
-    return model
 
 
 def word_answers(
@@ -149,40 +133,31 @@ def word_answers(
 
     Args:
         model: the cross-encoder.
-        images: pictures or records of regions, whichever the model reads. Each is embedded once.
+        images: pictures or records of regions, whichever the model reads.
         sentences: the sentences; pieces behind the model's `maximum_tokens` are not read.
         image_of: the number of each sentence's image.
 
     Raises:
-        ItmlabError: there is no sentence, or images are not of the kind that the model reads.
+        ItmlabError: there is no sentence.
     """
-    if not len(sentences):
-        raise ItmlabError("there is no sentence to explain")
-    if model.reads == "regions" and not all(hasattr(image, "features") for image in images):
-        raise ItmlabError("this model looks at regions, not at pictures", remedy="give records of `data.regions`")
-    rows = torch.tensor(image_of)
-    tokens = model.prepare_captions(sentences)
-    ids, mask, word_mask = tokens["input_ids"], tokens["attention_mask"].bool(), tokens["word_mask"]
-    mismatch, written = torch.zeros(ids.shape), torch.zeros_like(ids)
-    match, allowed = torch.zeros(len(ids)), Vocabulary(model.tokenizer).allowed
+    tokens, rows = model.prepare_captions(sentences), torch.as_tensor(image_of)
+    ids, mask = tokens["input_ids"], tokens["attention_mask"].bool()
+    allowed = Vocabulary(model.tokenizer).allowed
+    mismatch, written = [], []
     with evaluating(model):
-        for batch in torch.argsort(rows, stable=True).split(BATCH_SIZE):  # sentences about one image are together
+        for batch in torch.arange(len(ids)).split(BATCH_SIZE):
             image_numbers, image_of_row = rows[batch].unique(return_inverse=True)
             pictures = model.prepare_images([images[image] for image in image_numbers.tolist()])
-            regions = model.embed_regions(**on_device(model, pictures))
-            length, device = int(mask[batch].sum(dim=1).max()), regions.values.device
-            text = ids[batch, :length].to(device), mask[batch, :length].to(device)
-            outputs = model(*text, regions.take(image_of_row.to(device)), heads=("itm", "wod", "woc"))
-            mismatch[batch, :length] = outputs.wod.float().softmax(dim=-1)[..., REPLACED].cpu()
+            regions = model.embed_regions(**on_device(model, pictures)).take(on_device(model, image_of_row))
+            text = on_device(model, ids[batch]), on_device(model, mask[batch])
+            outputs = model(*text, regions, heads=("wod", "woc"))
+            mismatch.append(outputs.wod.float().softmax(dim=-1)[..., REPLACED].cpu())
             logits = outputs.woc.float().cpu()[..., : len(allowed)].masked_fill(~allowed, -torch.inf)
-            written[batch, :length] = logits.argmax(dim=-1)
-            match[batch] = outputs.itm.float().cpu()
-    return WordAnswers(ids, word_mask, mismatch, written, match)
+            written.append(logits.argmax(dim=-1))
+    return WordAnswers(ids, tokens["word_mask"], torch.cat(mismatch), torch.cat(written))
 
 
-def explain_words(
-    model: Any, picture: Any, sentences: Sequence[str], *, name: str | None = None
-) -> list[ExplainedSentence]:
+def explain_words(model: Any, picture: Any, sentences: Sequence[str]) -> list[ExplainedSentence]:
     """Explain sentences about one picture word by word.
 
     Args:
@@ -190,70 +165,79 @@ def explain_words(
             has learnt to answer.
         picture: a picture or a record of regions.
         sentences: words behind the model's `maximum_tokens` are not read.
-        name: the name of the score; by default the recipe's.
 
     Raises:
-        ItmlabError: a sentence has no words.
+        ItmlabError: a sentence has no words, or the picture is not of the kind that the model reads.
     """
-    name = name or (model.recipe.name if hasattr(model, "recipe") else "model")
-    return explained(model, [picture], sentences, [0] * len(sentences), name)
-
-
-def explained(
-    model: Any, pictures: Sequence[Any], sentences: Sequence[str], image_of: Sequence[int], name: str = "model"
-) -> list[ExplainedSentence]:
-    """Explain sentences about several pictures: sentence s about picture `image_of[s]`. See `explain_words`."""
     cross_encoder = cross_encoder_of(model)
     for number, sentence in enumerate(sentences):
         if not sentence.strip():
             raise ItmlabError(f"sentence {number} has no words", remedy="describe what the picture may show")
-    return spelled(cross_encoder, sentences, word_answers(cross_encoder, pictures, sentences, image_of), name)
+    if cross_encoder.reads == "regions" and not hasattr(picture, "features"):
+        raise ItmlabError("this model looks at regions, not at pictures", remedy="give a record of `data.regions`")
+    return explained(cross_encoder, [picture], sentences, [0] * len(sentences))
 
 
-def spelled(
-    cross_encoder: CrossEncoder, sentences: Sequence[str], answers: WordAnswers, name: str = "model"
+def explained(
+    cross_encoder: CrossEncoder, images: Sequence[Any], sentences: Sequence[str], image_of: Sequence[int]
 ) -> list[ExplainedSentence]:
-    """Turn answers for pieces into answers for the words of the sentences."""
-    known, scores = Vocabulary(cross_encoder.tokenizer), answers.match.sigmoid().tolist()
-    return [
-        ExplainedSentence(sentence, tuple(_words(cross_encoder, known, sentence, answers, row)), {name: scores[row]})
-        for row, sentence in enumerate(sentences)
-    ]
+    """Explain sentences about several pictures; the arguments are those of `word_answers`.
 
-
-def corrections(
-    model: Any, data: CaptionSet, images: Sequence[int], sentences: Sequence[str], above: float = 0.0
-) -> list[str]:
-    """Return each sentence as the model would write it for image `images[s]` of the set (Eq. 9).
-
-    Only words whose mismatch is at least `above` are rewritten. Capital letters and punctuation are kept.
+    A correction begins with a capital letter where its word does.
     """
-    numbers, image_of = torch.as_tensor(images).unique(return_inverse=True)
-    source = looked_at(cross_encoder_of(model), data)
-    pictures = [source[number] for number in numbers.tolist()]
-    return [sentence.corrected(above) for sentence in explained(model, pictures, sentences, image_of.tolist())]
+    answers = word_answers(cross_encoder, images, sentences, image_of)
+    vocabulary, encode = Vocabulary(cross_encoder.tokenizer), cross_encoder.tokenizer.backend_tokenizer.encode
+    results = []
+    for row, sentence in enumerate(sentences):
+        encoding, words = encode(plain_text(sentence)), []
+        for _, pieces in groupby(answers.word_mask[row].nonzero()[:, 0].tolist(), encoding.word_ids.__getitem__):
+            positions = list(pieces)
+            start, end = encoding.offsets[positions[0]][0], encoding.offsets[positions[-1]][1]
+            text, written = sentence[start:end], tuple(answers.written[row, positions].tolist())
+            correction, joined = text, False
+            if written != tuple(encoding.ids[position] for position in positions):
+                correction = vocabulary.words(written)
+                joined = not bool(vocabulary.beginning[written[0]]) and correction[:1].isalnum()
+                if text[:1].isupper():
+                    correction = correction[:1].upper() + correction[1:]
+            mismatch = answers.mismatch[row, positions].max().item()
+            words.append(Word(text, start, end, mismatch, correction, joined))
+        results.append(ExplainedSentence(sentence, tuple(words)))
+    return results
 
 
-def _words(
-    cross_encoder: CrossEncoder, known: Vocabulary, sentence: str, answers: WordAnswers, row: int
-) -> Iterator[Word]:
-    """Yield the words that the cross-encoder reads, each with the answers for its pieces."""
-    encoding = cross_encoder.tokenizer.backend_tokenizer.encode(plain_text(sentence))
-    positions_of_word: dict[int, list[int]] = {}
-    last = min(len(encoding.ids), cross_encoder.config.maximum_tokens) - 1  # the closing piece
-    for position, word in enumerate(encoding.word_ids[:last]):
-        if word is not None:
-            positions_of_word.setdefault(word, []).append(position)
-    for word, positions in positions_of_word.items():
-        start, end = encoding.word_to_chars(word)
-        text = sentence[start:end]
-        written = tuple(answers.written[row, positions].tolist())
-        is_same = written == tuple(encoding.ids[position] for position in positions)
-        correction = text if is_same else known.words(written)
-        if not is_same and text[:1].isupper():
-            correction = correction[:1].upper() + correction[1:]
-        joined = not is_same and not bool(known.beginning[written[0]]) and correction[:1].isalnum()
-        yield Word(text, start, end, float(answers.mismatch[row, positions].max()), correction, joined)
+# Fluency of captions, negatives and corrected negatives (Table 3).
+
+
+def fluency_table(
+    made: Mapping[str, SyntheticNegatives], *, model: str | CausalModel = "scenes", corrected_by: Any = None
+) -> dict[str, dict[str, Interval]]:
+    """Return median and mean perplexity of the captions, of named negatives and of corrected negatives.
+
+    The paper prints means; outliers do not move the median. Sentences without words are left out.
+
+    Args:
+        made: negatives by name. The captions are those of the first one.
+        model: a causal language model by name, folder or in memory.
+        corrected_by: a cross-encoder with H_WoC, which rewrites the first negatives ("corrected").
+    """
+    first = next(iter(made.values()))
+    images = first.data.image_of_caption[list(first.captions)].tolist()
+    sentences_of = {"captions": ([first.data.captions[number] for number in first.captions], images)}
+    for name, source in made.items():
+        sentences, images = [negative.sentence for negative in source.all()], source.images.tolist()
+        sentences_of[name] = sentences, images
+        if source is first and corrected_by is not None:
+            model_of_words = cross_encoder_of(corrected_by)
+            rewritten = explained(model_of_words, looked_at(model_of_words, source.data), sentences, images)
+            sentences_of["corrected"] = [sentence.corrected() for sentence in rewritten], images
+    table = {}
+    for name, (sentences, images) in sentences_of.items():
+        measured = fluency(sentences, model)
+        known = measured.tokens > 0
+        cases = measured.perplexity[known].numpy(), torch.tensor(images)[known].numpy()
+        table[name] = {"median perplexity": interval(*cases, np.median), "mean perplexity": interval(*cases)}
+    return table
 
 
 # One picture's rows of Figure 4: a caption, the altered sentence, and the model's correction.
@@ -278,13 +262,7 @@ class WordExample:
 
 
 def word_example(
-    models: Mapping[str, Any],
-    data: CaptionSet,
-    image: int,
-    sentence: str,
-    *,
-    caption: str | None = None,
-    above: float = 0.0,
+    models: dict[str, Any], data: CaptionSet, image: int, sentence: str, *, caption: str | None = None, above: float = 0
 ) -> WordExample:
     """Explain a sentence about an image of `data`, and correct it.
 
@@ -297,92 +275,18 @@ def word_example(
         above: words are rewritten from this mismatch on.
     """
     cross_encoder = cross_encoder_of(list(models.values())[-1])
-    (explained_sentence,) = explain_words(cross_encoder, looked_at(cross_encoder, data)[image], [sentence])
-    better = explained_sentence.corrected(above)
-    rows = [] if caption is None else [("caption", caption, [Part(caption)])]
-    rows.append(("sentence" if caption is None else "made wrong", sentence, explained_sentence.marked()))
-    rows.append(("corrected", better, explained_sentence.parts(above)))
-    texts = [text for _, text, _ in rows]
+    (answer,) = explain_words(cross_encoder, looked_at(cross_encoder, data)[image], [sentence])
+    parts_of = {} if caption is None else {"caption": [Part(caption)]}
+    parts_of["sentence" if caption is None else "made wrong"] = answer.parts(math.inf)
+    parts_of["corrected"] = [part._replace(mismatch=None) for part in answer.parts(above)]
+    texts = ["".join(part.text for part in parts) for parts in parts_of.values()]
     scores = {
         name: as_score(model, matching(model, data)([image] * len(texts), texts)).tolist()
         for name, model in models.items()
     }
     labels = [None] * len(texts) if data.world is None else data.world.truth([image], texts)[0].tolist()
-    shown = [
+    rows = [
         WordRow(name, parts, {model: values[number] for model, values in scores.items()}, labels[number])
-        for number, (name, _, parts) in enumerate(rows)
+        for number, (name, parts) in enumerate(parts_of.items())
     ]
-    return WordExample(data.images[image], shown)
-
-
-# One caption through Algorithm 1 (Figure 2): its maskings, their refills, the filter, the choice and the words' heads.
-
-
-@dataclass(frozen=True)
-class Refilled:
-    """A refilled sentence, its score s(I, T⁻), whether the filter C1 dropped it, and the words of the hardest."""
-
-    negative: Negative
-    score: float
-    dropped: bool
-    words: ExplainedSentence | None
-
-
-@dataclass(frozen=True)
-class Algorithm1:
-    """A caption with its picture and score s(I, T), and the refilled sentences by masked caption ("[MASK]")."""
-
-    picture: Image.Image
-    caption: str
-    score: float
-    maskings: dict[str, list[Refilled]]
-
-
-def algorithm_1(
-    run: Any,
-    data: CaptionSet,
-    caption: int,
-    *,
-    maskings: int = 4,
-    samples: int = 4,
-    keep: int = 4,
-    temperature: float = 1.5,
-    seed: int = 0,
-) -> Algorithm1:
-    """Run Algorithm 1 for one caption, with `run`'s cross-encoder in every part of it.
-
-    Args:
-        run: a Run of a cross-encoder with the heads of TAGS-DC.
-        data: the set.
-        caption: the number of the caption.
-        maskings: K of the paper.
-        samples: L of the paper.
-        keep: m of the paper.
-        temperature: τ of the paper.
-        seed: of the draws.
-
-    Returns:
-        Each sentence appears once, under the first masking that gave it.
-    """
-    cross_encoder = cross_encoder_of(run)
-    drawing = {"run": run, "maskings": maskings, "samples": samples, "temperature": temperature, "seed": seed}
-    every = synthetic_negatives(data, [caption], **drawing, keep=None, filtered=False)
-    remaining = [negative.sentence for negative in synthetic_negatives(data, [caption], **drawing, keep=None).all()]
-    image, hardest = int(data.image_of_caption[caption]), remaining[:keep]
-    explanations = explain_words(run, looked_at(cross_encoder, data)[image], hardest) if hardest else []
-    words = dict(zip(hardest, explanations, strict=True))
-    by_masking: dict[str, list[Refilled]] = {}
-    for negative, score in zip(every.all(), every.scores[1].tolist(), strict=True):
-        masked = _masked(cross_encoder, data.captions[caption], negative.masked)
-        refilled = Refilled(negative, score, negative.sentence not in remaining, words.get(negative.sentence))
-        by_masking.setdefault(masked, []).append(refilled)
-    caption_score = float(matching(run, data)([image], [data.captions[caption]])[0].sigmoid())
-    return Algorithm1(data.images[image], data.captions[caption], caption_score, by_masking)
-
-
-def _masked(cross_encoder: CrossEncoder, caption: str, positions: Sequence[int]) -> str:
-    """Return the caption with "[MASK]" for each of the pieces at these positions."""
-    offsets = cross_encoder.tokenizer.backend_tokenizer.encode(plain_text(caption)).offsets
-    for start, end in (offsets[position] for position in reversed(positions)):
-        caption = f"{caption[:start]}[MASK]{caption[end:]}"
-    return caption
+    return WordExample(data.images[image], rows)

@@ -16,7 +16,7 @@ _NAMES = {  # module -> its public names, imported when first used
     "results": "Result comparison_rows difference_rows level_rows list_results load_result save_result",
     "saving": "committed save write_figure write_pages",
     "synthesis": "draw_kernel_memory draw_prototypes",
-    "words": "draw_algorithm_1 draw_explained_words draw_found_words",
+    "words": "draw_explained_words draw_found_words",
 }
 __getattr__, __dir__, __all__ = lazy.attach(
     __name__, submod_attrs={module: names.split() for module, names in _NAMES.items()}

@@ -1,17 +1,17 @@
 """Figures of words: which ones a model finds wrong, and what it would write instead.
 
 References:
-    Fan et al. (2022), TAGS-DC, Figures 2 and 4.
+    Fan et al. (2022), TAGS-DC, Figure 4.
 """
 
 from collections.abc import Mapping, Sequence
 
 import plotly.graph_objects as go
 
-from ..analysis.words import Algorithm1, Part, WordExample
+from ..analysis.words import Part, WordExample
 from ..analysis.wrong_picture import BothPictures, draw_both_pictures
 from .canvas import Cell, draw_table
-from .theme import BLUE, GREY, INK, ORANGE, PURPLE, TRUTH_LABELS, VERMILION
+from .theme import BLUE, INK, ORANGE, TRUTH_LABELS, VERMILION
 
 DOUBTED, FLAGGED = 0.4, 0.5  # from these mismatches on, a word is marked and its mismatch stands beside it
 
@@ -58,28 +58,3 @@ def draw_found_words(found: Mapping[str, Mapping[str, BothPictures]]) -> go.Figu
     """
     title, subtitle = "The wrong word is doubted most", "blue: beside its own picture; grey: beside the next one"
     return draw_both_pictures(found, title=title, subtitle=subtitle, measure="of the sentences, %", even=None)
-
-
-def draw_algorithm_1(step: Algorithm1, *, title: str = "", subtitle: str = "") -> go.Figure:
-    """Draw a caption's way through TAGS-DC's Algorithm 1 as a table beside its picture, a row per refilled sentence.
-
-    Sentences that C1 drops are grey, the hardest purple. Beside these stand the words that probably do not fit, and
-    what would be written instead.
-    """
-    mask, refill, keep, words = "1 · mask", "2 · refill", "3 · s(I, T⁻), kept", "4 · words in doubt"
-    columns: dict[str, list[str]] = {mask: [], refill: [], keep: [], words: []}
-    inks = []
-    for masked, sentences in step.maskings.items():
-        for number, refilled in enumerate(sentences):
-            explained = refilled.words.words if refilled.words else ()
-            doubts = [word for word in explained if word.rewritten or word.mismatch > FLAGGED]
-            columns[mask].append("" if number else masked)
-            columns[refill].append(refilled.negative.sentence)
-            columns[keep].append("dropped by C1" if refilled.dropped else f"{refilled.score:.3f}")
-            columns[words].append(
-                ", ".join(f"{word.text} ({100 * word.mismatch:.0f} %) → {word.correction}" for word in doubts)
-            )
-            inks.append(GREY if refilled.dropped else PURPLE if refilled.words else INK)
-    beside = [step.caption, f"s(I, T) = {step.score:.3f}"]
-    look: Mapping[str, object] = {"inks": {refill: inks, keep: inks}, "picture": step.picture, "beside": beside}
-    return draw_table(columns, title=title, subtitle=subtitle, widths=[3.0, 4.0, 1.8, 3.0], **look)

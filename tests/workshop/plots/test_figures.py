@@ -9,15 +9,15 @@ import pytest
 import torch
 from PIL import Image
 from workshop import analysis, papers, plots
-from workshop.analysis.accuracies import Share
 from workshop.analysis.attention import AttentionMap
 from workshop.analysis.embeddings import BatchNeighbourhood
 from workshop.analysis.rankings import Ranking
-from workshop.analysis.words import ExplainedSentence, Part, Refilled, Word, WordExample, WordRow
+from workshop.analysis.words import Part, WordExample, WordRow
 from workshop.plots import scene_graphs
 from workshop.plots.drawn import drawings
 from workshop.plots.saving import figure_json, figure_settings
 
+from itmlab.metrics.statistics import Share
 from itmlab.synthesis import Negative
 from itmlab.text import Span
 from itmlab.text.graph import Attribute, Relation, SceneGraph, SceneObject
@@ -80,12 +80,6 @@ def neighbourhood(synthetic):
     known = torch.arange(12), positive, hard & ~positive, hard
     batch = BatchNeighbourhood(*known, POINTS[:1], POINTS[:12], POINTS[:synthetic])
     return plots.draw_batch_neighbourhood(batch, ids=[HOSTILE] * 12, **TITLES)
-
-
-def algorithm():
-    explained = ExplainedSentence(NEGATIVE.sentence, (Word("A", 0, 1, 0.1, "A"), Word("<i>", 2, 5, 0.9, HOSTILE)))
-    refilled = [Refilled(NEGATIVE, 0.7, False, explained), Refilled(NEGATIVE, 0.2, True, None)]
-    return plots.draw_algorithm_1(analysis.Algorithm1(PICTURES[0], HOSTILE, 0.5, {"A [MASK].": refilled}), **TITLES)
 
 
 def explained_words():
@@ -166,7 +160,6 @@ DRAWINGS = {
     "batch": partial(neighbourhood, 3),
     "batch without synthesis": partial(neighbourhood, 0),
     "explained words": explained_words,
-    "algorithm 1": algorithm,
     "score scatter": partial(
         plots.draw_score_scatter, {HOSTILE: PAIRS, "set": plots.Pairs(PAIRS.positive, PAIRS.negative)}, **TITLES
     ),

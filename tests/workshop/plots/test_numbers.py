@@ -103,7 +103,8 @@ def negatives() -> SyntheticNegatives:
 
 
 def test_each_form_of_the_filter_chooses_from_the_same_candidates(negatives):
-    table = analysis.truth_by_filter(negatives, keep=3, implied={"red": {"crimson"}})
+    negatives.data.world.implied_words = lambda: {"red": {"crimson"}}
+    table = analysis.truth_by_filter(negatives, keep=3)
     assert list(table) == ["before the filter", "after the filter", "with implied words"]
     counts = [(rate.share.count, rate.share.of, rate.undecided) for rate in table.values()]
     assert counts == [(2, 4, 0), (2, 3, 1), (2, 2, 1)]
@@ -133,11 +134,11 @@ def perplexity(sentence: str) -> float:
 def test_means_and_medians_of_each_kind_of_sentence():
     data = small_set(4)
     rows = [[Negative("a a b", 0, 0), Negative("a b", 0, 0)], [Negative("b b", 1, 2)]]
-    sources = {"tags": SyntheticNegatives(data, "tags", (0, 2), rows, None)}
+    sources = {"generated": SyntheticNegatives(data, "tags", (0, 2), rows, None)}
     table = analysis.fluency_table(sources, model=model_of_letters())
     captions = [perplexity(data.captions[number]) for number in (0, 2)]
     assert table["captions"]["mean perplexity"].value == pytest.approx(np.mean(captions))
     values = [perplexity(sentence) for sentence in ("a a b", "a b", "b b")]
-    mean, median = table["synthetic (TAGS)"]["mean perplexity"], table["synthetic (TAGS)"]["median perplexity"]
+    mean, median = table["generated"]["mean perplexity"], table["generated"]["median perplexity"]
     assert mean.value == pytest.approx(np.mean(values)) and median.value == pytest.approx(np.median(values))
     assert mean.lower <= mean.value <= mean.upper

@@ -1,12 +1,16 @@
 """One call for the negatives of every generator: numbered, scored, judged, repeatable; and difficulty as recorded."""
 
+import math
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from workshop.analysis.negatives import (
     GENERATORS,
+    SyntheticNegatives,
     difficulty_gap,
     difficulty_history,
     synthetic_negatives,
@@ -85,7 +89,7 @@ def test_without_a_model_rules_still_work_and_nothing_is_scored(data):
         ([-1], {}, "numbers from 0 to 29"),
         ([1, 1], {"generator": "vse_c"}, "different numbers"),
         ([1], {"generator": "vsec"}, "no generator 'vsec'"),
-        ([1], {}, "tags needs a cross-encoder"),
+        ([1], {}, "needs a cross-encoder"),
     ],
 )
 def test_what_cannot_be_made_is_one_line(data, captions, options, message):
@@ -100,6 +104,27 @@ def test_a_function_of_ones_own_is_a_generator_too(data, model):
     assert created.generator == "shouted"  # capital letters are no difference, so one of two stays
     assert [row[0].sentence for row in created.negatives] == [f"{data.captions[at]} Not." for at in (2, 9)]
     assert [len(row) for row in created.negatives] == [1, 1] and created.negatives[1][0].score is not None
+
+
+def judged(truths, images) -> SyntheticNegatives:
+    negatives = [Negative("a", image=image, truth=truth) for truth, image in zip(truths, images, strict=True)]
+    return SyntheticNegatives(None, "tags", (0,), [negatives], None)
+
+
+@settings(max_examples=40, deadline=None)
+@given(truths=st.lists(st.sampled_from([True, False, None]), max_size=30))
+def test_undecided_sentences_are_in_neither_count(truths):
+    rate = judged(truths, range(len(truths))).truth
+    assert (rate.share.count, rate.undecided) == (truths.count(False), truths.count(None))
+    assert rate.share.of == len(truths) - rate.undecided
+    expected = 100 * rate.share.count / rate.share.of if rate.share.of else math.nan
+    assert rate.share.percent == pytest.approx(expected, nan_ok=True)
+
+
+def test_the_interval_of_true_negatives_goes_by_images():
+    truths = [False, False, None, True, True, False]
+    plain, grouped = (judged(truths, images).truth.share for images in (range(6), [0, 0, 7, 1, 1, 2]))
+    assert plain.percent == grouped.percent == 60 and grouped.lower < plain.lower
 
 
 def recorded(*counts: list[int]) -> SimpleNamespace:
