@@ -28,15 +28,14 @@ def shared() -> Iterator[None]:
     def load_once(name, **options):
         return scenes() if (name, options) == ("scenes", {"split": "test"}) else load(name, **options)
 
+    def truth_once(images=None, captions=None):
+        return labels if images is captions is None else truth_of(images, captions)
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scenes().world, "truth", lambda *chosen: truth_of(*chosen) if any_given(chosen) else labels)
+        patch.setattr(scenes().world, "truth", truth_once)
         patch.setattr(itmlab, "load", load_once)
         patch.setattr(itmlab, "pretrained", judging.run)
         yield
-
-
-def any_given(arguments) -> bool:
-    return any(argument is not None for argument in arguments)
 
 
 @pytest.mark.parametrize("notebook", sorted({name[:2] for name in EXERCISES}))
@@ -145,11 +144,7 @@ ITS_CAPTION = "A brown monkey is holding a yellow apple."  # of picture 7, in wh
         ("06.3", {"picture": 99_999}, "there is no picture 99999, only 0 to 499"),
         ("07.3", (0, "unicorn"), "“unicorn” means nothing visible in “"),
         ("10.3", ITS_CAPTION, f"should change, and none be added; the caption is “{ITS_CAPTION}”"),
-        (
-            "10.3",
-            ITS_CAPTION.replace("holding", "kicking"),
-            "the world calls “A brown monkey is kicking a yellow apple.” false",
-        ),
+        ("10.3", ITS_CAPTION.replace("holding", "kicking"), "kicking a yellow apple.” false of picture 7"),
     ],
 )
 def test_an_answer_that_a_model_judges_is_told_what_is_wrong(name, answer, wrong) -> None:
