@@ -6,7 +6,7 @@ import io
 import pytest
 from PIL import Image
 from workshop.explore import explore, explore_attention
-from workshop.explore.gallery import PicturePicker
+from workshop.explore.base import PicturePicker
 
 from itmlab.models import DualEncoderConfig, build_model
 from tests.workshop.reading import controls, headings, opened
