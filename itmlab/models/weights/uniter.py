@@ -91,8 +91,8 @@ def load_public(
     optional = rf"^heads\.({'|'.join(fresh)})\." if fresh else "^$"
     model = build_filled(lambda: CrossEncoder(config, tokenizer), weights, where, optional=optional, seed=seed)
     if fresh or derived:
-        heads = f"fresh: {listed(fresh)}; derived: {listed(derived)}"
-        warnings.warn(f"{file.name}: heads {heads}", FreshHeads, stacklevel=2)
+        message = f"{file.name}: heads fresh: {listed(fresh)}; derived: {listed(derived)}"
+        warnings.warn(message, FreshHeads, stacklevel=2)
     return model
 
 
