@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from itmlab.models import LateInteraction, LateInteractionConfig, build_model
+from itmlab.models import LateInteraction, LateInteractionConfig, build_model, photographs
 from itmlab.models.weights import word_vectors as module
 from itmlab.models.weights.word_vectors import known_words, word_vectors, word_vocabulary
 from tests.refusals import refused
@@ -44,7 +44,7 @@ def test_words_that_no_caption_had_use_the_unused_places(word) -> None:
 
 def test_another_width_and_a_missing_wheel_are_refused(monkeypatch) -> None:
     refused("256", LateInteractionConfig, word_vectors="wordllama")
-    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    monkeypatch.setattr(photographs, "find_spec", lambda name: None)
     module._wordllama.cache_clear()
     refused(r"pip install 'itmlab\[photos\]'", word_vectors, ["dog"])
     module._wordllama.cache_clear()
