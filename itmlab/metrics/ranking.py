@@ -4,7 +4,6 @@ Positives are found by counting what scores at least as much, not by sorting: no
 counted against the model (METHODS 2.3).
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -262,13 +261,15 @@ def positive_mask(similarity: Float[Tensor, "image caption"], positives: Mask | 
     return mask
 
 
-def mean_of(tables: Sequence[Any]) -> Any:
-    """Return the mean of each entry of equally nested tables; a single table as it is."""
-    if len(tables) == 1:
-        return tables[0]
+def over_folds(tables: Sequence[Any]) -> Any:
+    """Return the mean of each measure and the sum of each count (a whole number) of the equally nested tables of folds.
+
+    >>> over_folds([{"map_at_r": 40.0, "left_out": 1}, {"map_at_r": 60.0, "left_out": 2}])
+    {'map_at_r': 50.0, 'left_out': 3}
+    """
     if isinstance(tables[0], dict):
-        return {name: mean_of([table[name] for table in tables]) for name in tables[0]}
-    return fmean(tables)
+        return {name: over_folds([table[name] for table in tables]) for name in tables[0]}
+    return sum(tables) if isinstance(tables[0], int) else fmean(tables)
 
 
 PROTOCOLS = ("field", "corrected")
@@ -278,9 +279,9 @@ def positives_by(protocol: str, data: CaptionSet, folds: int = 1) -> Pairs:
     """Return the positives of a data set as indices (image, caption), by the name of a protocol.
 
     "field" is what papers report: an image and its own captions. Images of equal content in a fold are one image, with
-    the captions of all. "corrected" adds the captions that other images of the same fold have word for word (upper and
-    lower case and punctuation aside): the text alone does not say which of the images is meant. These are 314 captions
-    of COCO's 5K test split.
+    the captions of all. "corrected" adds the captions that other images of the same fold have word for word (capital
+    letters and blanks aside, as in training and mining: `CaptionSet.caption_groups`). The text alone does not say which
+    of the images is meant. These are 311 captions of COCO's 5K test split.
 
     Args:
         protocol: "field" or "corrected".
@@ -293,15 +294,15 @@ def positives_by(protocol: str, data: CaptionSet, folds: int = 1) -> Pairs:
     if protocol not in PROTOCOLS:
         raise ItmlabError(f"there is no protocol {protocol!r}", remedy=f"choose one of {', '.join(PROTOCOLS)}")
     fold_of = [image * folds // len(data) for image in range(len(data))]
-    equal_images, images_of = defaultdict(list), defaultdict(dict)
     contents = list(zip(fold_of, data.image_groups.tolist(), strict=True))
+    texts = data.caption_groups if protocol == "corrected" else torch.arange(len(data.captions))
+    equal_images, images_of = defaultdict(list), defaultdict(dict)
     for image, content in enumerate(contents):
         equal_images[content].append(image)
-    keys: list[Any] = []
-    for number, image in enumerate(data.image_of_caption.tolist()):
-        words = tuple(re.findall(r"\w+", data.captions[number].lower())) or data.captions[number]
-        keys.append((fold_of[image], words) if protocol == "corrected" else number)
-        images_of[keys[-1]].update(dict.fromkeys(equal_images[contents[image]]))
+    owners = data.image_of_caption.tolist()
+    keys = [(fold_of[image], text) for image, text in zip(owners, texts.tolist(), strict=True)]
+    for key, image in zip(keys, owners, strict=True):
+        images_of[key].update(dict.fromkeys(equal_images[contents[image]]))
     pairs = [(image, caption) for caption, key in enumerate(keys) for image in images_of[key]]
     image, caption = torch.tensor(pairs, dtype=torch.int64).reshape(-1, 2).T
     return image, caption
