@@ -1,10 +1,9 @@
 """Recall, the table that the field reports: R@k and R^V@k (Biten et al. 2022, Eq. 1 and 2), both directions, their sum.
 
-Positives are found by counting what scores at least as much, not by sorting: no copy of the matrix is made. Ties are
-counted against the model (METHODS 2.3).
+Positives are found by counting what scores at least as much, not by sorting. Ties are counted against the model
+(METHODS 2.3).
 """
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -85,7 +84,7 @@ def ranks(similarity: Scores, anchor: Numbers, candidate: Numbers, *, best_only:
         chosen = place == turn
         thresholds = scores.new_zeros(len(similarity))
         thresholds[anchor[chosen]] = scores[chosen]
-        at_least = _count_at_least(similarity, thresholds)
+        at_least = (similarity >= thresholds[:, None]).sum(dim=1)
         # the positives among them keep their places, whatever their ties
         equals = torch.bincount(anchor[scores >= thresholds[anchor]], minlength=len(similarity))
         owners.append(anchor[chosen])
@@ -122,16 +121,6 @@ def expected_recalls(similarity: Scores, positives: Mask, ks: Sequence[int]) -> 
         missed = missed * (1 - (equal & positives).sum(dim=1) / left).clamp(min=0)
         recalls[place + 1] = 1 - missed
     return {k: recalls[k] for k in ks}
-
-
-BLOCK = 1 << 20  # scores compared at once: a few megabytes, which stay in the processor's cache
-
-
-def _count_at_least(similarity: Scores, thresholds: Float[Tensor, "anchor"]) -> Int64[Tensor, "anchor"]:
-    """Return how many candidates score at least each anchor's threshold."""
-    size = max(1, BLOCK // similarity.shape[1])
-    parts = zip(similarity.split(size), thresholds[:, None].split(size), strict=True)
-    return torch.cat([(block >= threshold).sum(dim=1) for block, threshold in parts])
 
 
 def check_not_nan(matrix: Scores, name: str = "similarity") -> None:
@@ -280,7 +269,7 @@ def positives_by(protocol: str, data: CaptionSet, folds: int = 1) -> Pairs:
 
     "field" is what papers report: an image and its own captions. Images of equal content in a fold are one image, with
     the captions of all. "corrected" adds the captions that other images of the same fold have word for word (capital
-    letters and blanks aside, as in training and mining: `CaptionSet.caption_groups`). The text alone does not say which
+    letters and blanks aside, as in training and mining: `CaptionSet.matches`). The text alone does not say which
     of the images is meant. These are 311 captions of COCO's 5K test split.
 
     Args:
@@ -293,19 +282,19 @@ def positives_by(protocol: str, data: CaptionSet, folds: int = 1) -> Pairs:
     """
     if protocol not in PROTOCOLS:
         raise ItmlabError(f"there is no protocol {protocol!r}", remedy=f"choose one of {', '.join(PROTOCOLS)}")
-    fold_of = [image * folds // len(data) for image in range(len(data))]
-    contents = list(zip(fold_of, data.image_groups.tolist(), strict=True))
-    texts = data.caption_groups if protocol == "corrected" else torch.arange(len(data.captions))
-    equal_images, images_of = defaultdict(list), defaultdict(dict)
-    for image, content in enumerate(contents):
-        equal_images[content].append(image)
-    owners = data.image_of_caption.tolist()
-    keys = [(fold_of[image], text) for image, text in zip(owners, texts.tolist(), strict=True)]
-    for key, image in zip(keys, owners, strict=True):
-        images_of[key].update(dict.fromkeys(equal_images[contents[image]]))
-    pairs = [(image, caption) for caption, key in enumerate(keys) for image in images_of[key]]
-    image, caption = torch.tensor(pairs, dtype=torch.int64).reshape(-1, 2).T
-    return image, caption
+    owners, groups = data.image_of_caption, data.image_groups
+    fold_of = torch.arange(len(data)) * folds // max(len(data), 1)
+    rows, columns = [], []
+    for fold in range(folds):
+        images, captions = (fold_of == fold).nonzero().flatten(), (fold_of[owners] == fold).nonzero().flatten()
+        if protocol == "corrected":
+            mask = data.matches(images, captions)
+        else:
+            mask = groups[images, None] == groups[owners[captions]]
+        image, caption = mask.nonzero(as_tuple=True)
+        rows.append(images[image])
+        columns.append(captions[caption])
+    return torch.cat(rows), torch.cat(columns)
 
 
 @dataclass(frozen=True, eq=False)

@@ -63,8 +63,8 @@ def evaluate(
         ItmlabError: before scoring, as `check_pools`, or more pairs than fit into memory.
     """
     check_pools(data, ks, folds=folds, relevance=relevance, truth=truth)
-    positives = metrics.positives_by(protocol, data, folds)
     require_memory(data, BYTES_A_PAIR * (1 + (relevance is not None) + truth))
+    positives = metrics.positives_by(protocol, data, folds)
     scores = similarity(run, data) if isinstance(run, nn.Module) else run.similarity(data)
     gains = None if relevance is None else relevance_matrix(data, relevance)
     known = data.world.truth() if truth else None
