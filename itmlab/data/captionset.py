@@ -4,6 +4,7 @@ import copy
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from string import punctuation
 from typing import Any
 
 import torch
@@ -176,9 +177,11 @@ class CaptionSet:
     def caption_groups(self) -> Int64[Tensor, "caption"]:
         """A number for each caption, in order of first occurrence: captions equal word for word have the same number.
 
-        Capital letters and blanks do not count.
+        Capital letters, blanks and the punctuation around words do not count.
         """
-        return numbered([" ".join(caption.casefold().split()) for caption in self.captions])
+        words_of = ([word.strip(punctuation) for word in text.casefold().split()] for text in self.captions)
+        keys = (" ".join(filter(None, words)) for words in words_of)
+        return numbered([key or caption for key, caption in zip(keys, self.captions, strict=True)])
 
     def _check_mask(self, images: int, captions: int) -> None:
         if images * captions > LARGEST_MASK:

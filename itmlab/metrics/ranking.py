@@ -269,8 +269,8 @@ def positives_by(protocol: str, data: CaptionSet, folds: int = 1) -> Pairs:
 
     "field" is what papers report: an image and its own captions. Images of equal content in a fold are one image, with
     the captions of all. "corrected" adds the captions that other images of the same fold have word for word (capital
-    letters and blanks aside, as in training and mining: `CaptionSet.matches`). The text alone does not say which
-    of the images is meant. These are 311 captions of COCO's 5K test split.
+    letters, blanks and punctuation aside, as in training and mining: `CaptionSet.matches`). The text alone does not say
+    which of the images is meant. These are 314 captions of COCO's 5K test split.
 
     Args:
         protocol: "field" or "corrected".

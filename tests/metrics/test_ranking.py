@@ -122,7 +122,7 @@ def captioned(captions: list[str], image_of_caption: list[int]) -> CaptionSet:
 
 def test_the_corrected_protocol_accepts_equal_captions_of_other_images():
     """A model that cannot know which image an equal caption was written for loses nothing by it."""
-    data = captioned(["A dog", "a red car", "a dog", "two cats", "a  dog", "Two men"], [0, 0, 1, 1, 2, 3])
+    data = captioned(["A dog.", "a red car", "a dog", "two cats", "A  dog", "Two men"], [0, 0, 1, 1, 2, 3])
     positives = {name: ranking.positives_by(name, data) for name in ranking.PROTOCOLS}
     assert [(image, caption) for image, caption in zip(*map(torch.Tensor.tolist, positives["corrected"]), strict=True)
             if data.image_of_caption[caption] != image] == [(0, 2), (0, 4), (1, 0), (1, 4), (2, 0), (2, 2)]  # fmt: skip
