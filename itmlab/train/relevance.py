@@ -17,7 +17,6 @@ from ..data.captionset import CaptionSet
 from ..errors import ItmlabError, named, printable
 from ..metrics.cider import Cider, SentenceVectors, pair_scores
 from ..metrics.spice import Spice
-from ..metrics.words import Tokenise
 from ..storage import cache_directory, keep
 
 IMAGES_PER_BLOCK = 100  # judged together, in three seconds: bounds memory, and the time between two signs of progress
@@ -34,16 +33,13 @@ class CaptionRelevance:
 
     Args:
         data: the training data.
-        tokenise: how captions become words for CIDEr.
         relevance: which φ.
 
     Raises:
         ItmlabError: captions that φ cannot distinguish.
     """
 
-    def __init__(
-        self, data: CaptionSet, tokenise: Tokenise = "whitespace", relevance: Literal["cider", "spice"] = "cider"
-    ):
+    def __init__(self, data: CaptionSet, relevance: Literal["cider", "spice"] = "cider"):
         described = [image for image, rows in enumerate(data.captions_of_image) if len(rows)]
         references = data.captions_of(described)
         # CIDEr-D and SPICE number captions image by image, and only images that have captions
@@ -51,7 +47,7 @@ class CaptionRelevance:
         self._caption, self._image = np.full(len(data.captions), -1), np.full(len(data), -1)
         self._caption[order], self._image[described] = np.arange(len(order)), np.arange(len(described))
         with named(f"{data.name}: no adaptive margin"):
-            self._of = Spice(references).pairs if relevance == "spice" else _cider_of_pairs(references, tokenise)
+            self._of = Spice(references).pairs if relevance == "spice" else _cider_of_pairs(references)
 
     def __call__(self, captions: Int64[Tensor, "pair"], images: Int64[Tensor, "pair"]) -> Float[Tensor, "pair"]:
         """φ of each pair of rows of `data`, on the device of `captions`; an image must have captions."""
@@ -62,9 +58,9 @@ class CaptionRelevance:
         return torch.from_numpy(self._of(caption, image)).to(captions.device)
 
 
-def _cider_of_pairs(references: list[list[str]], tokenise: Tokenise) -> PairScores:
+def _cider_of_pairs(references: list[list[str]]) -> PairScores:
     """CIDEr-D of pairs, from vectors in single precision: enough for a margin, and half the memory."""
-    cider = Cider(references, tokenise=tokenise)
+    cider = Cider(references)
     captions, images = (
         SentenceVectors(vectors.weights.astype(np.float32), vectors.lengths)
         for vectors in (cider.captions, cider.references)

@@ -22,7 +22,7 @@ from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
 from ..fields import did_you_mean
 from ..metrics.by_image import CUTOFFS
-from ..metrics.ranking import blocks, check_k, mean_of, require_positives
+from ..metrics.ranking import blocks, check_k, over_folds, require_positives
 from ..models import Encoded, Model, joined
 from ..models.encoded import evaluating
 from ..models.pairs import chunks, looked_at, on_device
@@ -52,7 +52,7 @@ def evaluate(
     Args:
         run: a run, an ensemble, or a model of any kind.
         data: the images and captions that are ranked.
-        folds: number of consecutive blocks of images, each ranked by itself; their recalls are averaged.
+        folds: number of consecutive blocks of images, each ranked by itself; measures are averaged and counts added.
         ks: cut-offs of the recalls. The largest is also the number of relevant candidates.
         relevance: adds "semantic": SR, NCS and their sums, as `metrics.semantic_retrieval`.
         truth: adds "truth": measures against everything that is true, as `metrics.truth_retrieval`.
@@ -63,8 +63,8 @@ def evaluate(
         ItmlabError: before scoring, as `check_pools`, or more pairs than fit into memory.
     """
     check_pools(data, ks, folds=folds, relevance=relevance, truth=truth)
-    positives = metrics.positives_by(protocol, data, folds)
     require_memory(data, BYTES_A_PAIR * (1 + (relevance is not None) + truth))
+    positives = metrics.positives_by(protocol, data, folds)
     scores = similarity(run, data) if isinstance(run, nn.Module) else run.similarity(data)
     gains = None if relevance is None else relevance_matrix(data, relevance)
     known = data.world.truth() if truth else None
@@ -78,7 +78,7 @@ def evaluate(
             phi = pool.of(gains.T).T
             table["semantic"] = metrics.semantic_retrieval(part, phi, pool.pairs, ks=ks, relevant=max(ks))
         tables.append(table)
-    table = mean_of(tables)
+    table = over_folds(tables)
     if relevance is not None:
         table["semantic"] = {"relevance": relevance, **table["semantic"]}
     return table
