@@ -19,6 +19,8 @@ CAPTIONS = """
 A man in a red shirt is riding a horse.: man | wear | shirt; shirt | red; man | ride | horse
 two dogs next to a tree: dog | next to | tree; dog | 2
 a group of people standing in front of a building: people | stand in front of | building; people | group of
+a man and two dogs are walking on the beach: man | walk on | beach; dog | walk on | beach; dog | 2
+a man and a dog is walking: man; dog | walk
 The girl who is wearing a yellow raincoat jumps into a puddle.: girl | wear | raincoat; raincoat | yellow; girl | jump \
 into | puddle
 a boy picking up a ball: boy | pick up | ball
@@ -40,7 +42,7 @@ A large group of people standing here: group | large; people | group of; people 
 a colorful pair of shoes: pair | colorful; shoe | in | pair
 a large amount of snow: snow
 a small piece of cake: cake | small; cake | piece
-"""  # "bearded" is not what annotators made of it
+"""  # a singular verb: only the dog walks; "bearded" is not what annotators made of it
 
 
 @pytest.mark.parametrize("caption, expected", [line.split(": ") for line in CAPTIONS.strip().splitlines()])
