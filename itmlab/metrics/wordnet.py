@@ -1,13 +1,12 @@
-"""An installed WordNet (Miller 1995): words in a common synset (synonyms, for SPICE), and the senses of its nouns."""
+"""An installed WordNet (Miller 1995): words in a common synset are synonyms, for SPICE."""
 
 import os
 import re
 import sys
 import zipfile
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
 
 from ..errors import ItmlabError, MissingPart
 
@@ -101,67 +100,3 @@ class WordNet:
 
 
 _loaded = lru_cache(maxsize=2)(WordNet)
-
-
-class Synset(NamedTuple):
-    """Words of one meaning, and the synsets right above it."""
-
-    offset: int
-    words: frozenset[str]
-    above: tuple[int, ...]
-
-
-class Nouns:
-    """The senses of WordNet's nouns by their frequency, and what lies above each.
-
-    Args:
-        directory: holds `index.noun`, `data.noun` and, for counts, `cntlist.rev` (wndb(5WN), cntlist(5WN)), or is
-            nltk's zip file; by default the installed one.
-
-    Raises:
-        MissingPart: WordNet is not installed.
-        ItmlabError: files of another format.
-    """
-
-    def __init__(self, directory: str | Path | None = None):
-        places = [Path(directory)] if directory else wordnet_places()
-        self.place = next(filter(_folder, places), None)
-        if self.place is None:
-            raise MissingPart("WordNet", COMMAND, needed_for="swapping nouns by WordNet")
-        self._index, self._data, self._counts = _nouns(self.place)
-        self.synset, self.above = cache(self._synset), cache(self._above)
-
-    def senses(self, word: str) -> list[tuple[Synset, int]]:
-        """Return the synsets of a singular noun, most frequent first, with how often each is met in WordNet's texts."""
-        lemma = "_".join(word.split())
-        numbered = enumerate(self._index.get(lemma, ()), start=1)
-        return [(self.synset(offset), self._counts.get((lemma, number), 0)) for number, offset in numbered]
-
-    def _synset(self, offset: int) -> Synset:
-        """Read a line of data.noun: offset, file, type, words with numbers (in hexadecimal), pointers, gloss."""
-        cells = self._data[offset : self._data.find(b" | ", offset)].decode("utf-8", "replace").split()
-        if not cells or not cells[0].isdigit() or int(cells[0]) != offset:
-            where = f"{self.place}/data.noun"
-            raise ItmlabError(f"no synset begins at byte {offset}", where=where, remedy=COMMAND)
-        end = 4 + 2 * int(cells[3], 16)
-        pointers = cells[end + 1 :]
-        above = [int(pointers[at + 1]) for at in range(0, 4 * int(cells[end]), 4) if pointers[at] in ("@", "@i")]
-        return Synset(offset, frozenset(word.lower() for word in cells[4:end:2]), tuple(above))
-
-    def _above(self, offset: int) -> list[int]:
-        """Return the synset itself and all above it, nearest first."""
-        reached = [offset]
-        for below in reached:  # it grows while it is read
-            reached += [up for up in self.synset(below).above if up not in reached]
-        return reached
-
-
-@lru_cache(maxsize=2)  # 50 MB that every generator shares
-def _nouns(place: Path) -> tuple[dict[str, list[int]], bytes, dict[tuple[str, int], int]]:
-    """Return the synsets of each noun, the file of synsets, and how often each numbered sense of a noun was met."""
-    folder = _folder(place)
-    counted = folder / "cntlist.rev"  # "dog%1:05:00:: 1 42": of the first sense, 42 times
-    lines = counted.read_text("utf-8").splitlines() if counted.is_file() else []
-    senses = (line.replace("%1:", " ", 1).split() for line in lines if "%1:" in line)
-    counts = {(lemma, int(number)): int(count) for lemma, _, number, count in senses}
-    return dict(_index(folder, "noun")), (folder / "data.noun").read_bytes(), counts
