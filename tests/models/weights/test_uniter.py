@@ -79,7 +79,7 @@ def load(weights, tokenizer, tmp_path, seed=0, **changes):
     form = "uniter" if any("pos_linear" in name for name in weights) else "oscar"
     sizes = dict(region_dimension=REGION, hidden=HIDDEN, layers=2, heads=3, intermediate=40, positions=80,
                  maximum_tokens=40, vocabulary_size=len(tokenizer))  # fmt: skip
-    save_file({name: value.contiguous() for name, value in weights.items()}, tmp_path / "public.safetensors")
+    save_file({name: value.clone() for name, value in weights.items()}, tmp_path / "public.safetensors")
     config = CrossEncoderConfig(form=form, **(sizes | changes))
     return load_public(tmp_path / "public.safetensors", tokenizer, config, seed=seed)
 
