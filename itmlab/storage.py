@@ -97,12 +97,12 @@ def refuse_foreign(path: str | Path, mark: str, *, force: bool = False) -> bool:
     raise ItmlabError(message, where=str(path), remedy="name another file, or remove this one (force=True, --force)")
 
 
-def refuse_foreign_files(folder: str | Path, names: Sequence[str], mark: str, *, force: bool = False) -> None:
+def refuse_foreign_files(folder: str | Path, names: Sequence[str], mark: str) -> None:
     """Check files that are written together: all are itmlab's if the first, written first, has the mark."""
     first, *others = (Path(folder) / name for name in names)
-    if not refuse_foreign(first, mark, force=force):
+    if not refuse_foreign(first, mark):
         for path in others:
-            refuse_foreign(path, mark, force=force)
+            refuse_foreign(path, mark)
 
 
 @contextmanager

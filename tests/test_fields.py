@@ -70,7 +70,7 @@ def test_a_replacement_reaches_into_fields_and_options():
 @pytest.mark.parametrize("kind", [config.DualEncoderConfig, config.LateInteractionConfig, config.CrossEncoderConfig])
 def test_every_number_of_a_model_is_checked(kind):
     wrong = {int: [0, -1, 2.0, True, "8", None], float: [float("nan"), float("inf"), True, "0.5", None]}
-    for name, value in kind().to_dict().items():
+    for name, value in fields.to_plain(kind()).items():
         for bad in wrong.get(type(value), []):
             refused(f"{name} must be ", replace, kind(), **{name: bad})
 

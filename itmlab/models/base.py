@@ -3,6 +3,7 @@
 A saved model is a directory of config.json, tokenizer.json and model.safetensors, which is read without running code.
 """
 
+import hashlib
 import re
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -18,20 +19,12 @@ from torch import Tensor, nn
 
 from ..components import find_class
 from ..errors import ItmlabError, named
-from ..fields import typed
+from ..fields import to_plain, typed
 from ..session import usual_defaults
 from ..storage import ordinary, read_json, refuse_foreign_files, unusable, write_bytes, write_json
-from ..text.tokens import (
-    NAMES_FILE,
-    VOCABULARY_FILE,
-    as_plain_text,
-    caption_words,
-    encode_captions,
-    load_tokenizer,
-    save_tokenizer,
-)
+from ..text import tokens as text_tokens
+from ..text.tokens import NAMES_FILE, VOCABULARY_FILE
 from .config import ModelConfig
-from .digest import KEY, digest_of, refuse_other_files
 from .encoded import Encoded, cosine_similarity
 
 if TYPE_CHECKING:
@@ -42,7 +35,8 @@ if TYPE_CHECKING:
 Changes = Sequence[Callable[..., "Image"]] | None
 CONFIG_FILE, WEIGHTS_FILE = "config.json", "model.safetensors"
 MODEL_FILES = (CONFIG_FILE, VOCABULARY_FILE, NAMES_FILE, WEIGHTS_FILE)
-
+RECIPE_FILE = "recipe.json"  # beside the model of a run
+DIGEST = "digest"  # in the metadata of the weights' file
 
 MOST_CONFIG_BYTES = 2**20  # of config.json, which is read into memory
 
@@ -65,21 +59,20 @@ class Model(nn.Module):
     Args:
         config: sizes and settings, a `ModelConfig`.
         tokenizer: the tokeniser of captions.
-        exact: whether the tokeniser must have `config.vocabulary_size` pieces; published checkpoints may have more
-            rows than pieces.
     """
 
     config_class: ClassVar[type[ModelConfig]]
+    image_tower: nn.Module | None = None  # the transformer through which gradients reach the patches of a picture
 
-    def __init__(self, config: Any, tokenizer: "PreTrainedTokenizerFast", *, exact: bool = True):
+    def __init__(self, config: Any, tokenizer: "PreTrainedTokenizerFast"):
         super().__init__()
-        pieces = tokenizer.get_vocab().values() if exact else ()
-        highest = max([tokenizer.pad_token_id or 0, *tokenizer("")["input_ids"], *pieces])
-        if highest >= config.vocabulary_size or (exact and len(tokenizer) != config.vocabulary_size):
-            numbers = f"{len(tokenizer)} pieces numbered up to {highest}"
-            message = f"the tokeniser has {numbers}, and the model {config.vocabulary_size} from 0"
+        highest = max(tokenizer.get_vocab().values())
+        if highest >= config.vocabulary_size:  # published checkpoints may have more rows than pieces
+            message = (
+                f"the tokeniser has pieces numbered up to {highest}, and the model {config.vocabulary_size} from 0"
+            )
             raise ItmlabError(message, remedy="use the tokeniser that the weights were trained with")
-        self.config, self.tokenizer = config, as_plain_text(tokenizer)
+        self.config, self.tokenizer = config, text_tokens.as_plain_text(tokenizer)
 
     reads = _of_config("reads", "What the model reads of an image: pictures or regions.")
     takes_pictures = _of_config("takes_pictures", "Whether the model can read a picture that belongs to no data set.")
@@ -116,38 +109,31 @@ class Model(nn.Module):
         """Rows and columns of patches; part i of an image's `local` is patch (i // columns, i % columns)."""
         return (self.config.image_size // self.config.patch_size,) * 2
 
-    @property
-    def image_tower(self) -> nn.Module | None:
-        """The transformer through which gradients reach the patches of a picture, if there is one."""
-        return None
-
     def as_read(self, caption: str) -> str:
-        """Return what the tokeniser is given of a caption: all of it, unless a model cleans it first."""
-        return caption
+        """Return what the tokeniser is given of a caption: all of it, or cleaned where there are `maximum_words`."""
+        words = self.config.maximum_words
+        return caption if words is None else text_tokens.cleaned(caption, words)
 
     def caption_words(self, caption: str) -> list[tuple[str, list[int]]]:
         """Return the caption's words, each with the positions of its pieces on the part axis of `Encoded.local`."""
-        return caption_words(self.tokenizer, self.as_read(caption), self.config.maximum_tokens)
+        return text_tokens.caption_words(self.tokenizer, self.as_read(caption), self.config.maximum_tokens)
 
     @usual_defaults()
     def prepare_captions(self, captions: Sequence[str]) -> dict[str, Tensor]:
         """Return `input_ids`, `attention_mask` and `word_mask` of captions; long captions are cut, with a warning."""
         texts = [self.as_read(caption) for caption in captions]
-        tokens, cut = encode_captions(self.tokenizer, texts, self.config.maximum_tokens)
+        tokens, cut = text_tokens.encode_captions(self.tokenizer, texts, self.config.maximum_tokens)
         if cut:
             message = f"captions: some are cut to {self.config.maximum_tokens} tokens, their last words unread"
             warnings.warn(message, CutCaptions, stacklevel=3)  # Python shows it once
         return tokens
 
-    def save(
-        self, directory: str | Path, *, dtype: Literal["float32", "float16"] = "float32", force: bool = False
-    ) -> None:
+    def save(self, directory: str | Path, *, dtype: Literal["float32", "float16"] = "float32") -> None:
         """Write the model; each file is written atomically, the weights last.
 
         Args:
             directory: where to write.
             dtype: float16 halves the file and rounds the weights.
-            force: also overwrite files of these names that itmlab did not write.
 
         Raises:
             ItmlabError: weights that are not finite in `dtype`, or files that itmlab did not write.
@@ -163,10 +149,10 @@ class Model(nn.Module):
         }
         if names := not_finite(weights):
             raise ItmlabError(f"weights not finite as {dtype}: {listed(names)}", where=str(directory))
-        refuse_foreign_files(directory, MODEL_FILES, '"maximum_tokens": ', force=force)
-        write_json(directory / CONFIG_FILE, self.config.to_dict())
-        save_tokenizer(self.tokenizer, directory)
-        write_bytes(directory / WEIGHTS_FILE, save(weights, {KEY: digest_of(directory, weights)}))
+        refuse_foreign_files(directory, MODEL_FILES, '"maximum_tokens": ')
+        write_json(directory / CONFIG_FILE, to_plain(self.config))
+        text_tokens.save_tokenizer(self.tokenizer, directory)
+        write_bytes(directory / WEIGHTS_FILE, save(weights, {DIGEST: digest_of(directory, weights)}))
 
     @classmethod
     def load(cls, directory: str | Path) -> Self:
@@ -179,10 +165,53 @@ class Model(nn.Module):
         if type(config) is not cls.config_class:
             message = f"not a {cls.config_class.__name__} but a {type(config).__name__}"
             raise ItmlabError(message, where=str(directory / CONFIG_FILE), remedy="use itmlab.models.load_model")
-        tokenizer, path = load_tokenizer(directory), directory / WEIGHTS_FILE
+        tokenizer, path = text_tokens.load_tokenizer(directory), directory / WEIGHTS_FILE
         weights = read_weights(path)
         refuse_other_files(directory, path, weights)
         return build_filled(lambda: cls(config, tokenizer), weights, where=str(path))
+
+
+# The digest that ties together the files of a run or of a saved model. `Model.save` writes it into the weights' file,
+# last and atomically. Files of two runs, or a file that was changed afterwards, are therefore recognised.
+
+
+def digest_of(directory: Path, weights: dict[str, Tensor]) -> str:
+    """Return the SHA-256 of recipe (if there is one), configuration, tokeniser and weights.
+
+    Args:
+        directory: where the files are.
+        weights: the weights by name, in the type of number in which they are stored.
+    """
+    digest = hashlib.sha256()
+    for path in (directory / name for name in (RECIPE_FILE, *MODEL_FILES[:-1])):
+        content = path.read_bytes() if path.is_file() else b""
+        digest.update(f"{path.name} {len(content)}\n".encode() + content)
+    for name, value in sorted(weights.items()):
+        digest.update(f"{name} {value.dtype} {tuple(value.shape)}\n".encode())
+        digest.update(value.contiguous().flatten().view(torch.uint8).numpy())
+    return digest.hexdigest()
+
+
+def refuse_other_files(directory: Path, path: Path, weights: dict[str, Tensor]) -> None:
+    """Check that the files beside the weights are those that they were saved with.
+
+    Args:
+        directory: where the files are.
+        path: the file of the weights.
+        weights: what was read from it.
+
+    Raises:
+        ItmlabError: recipe, configuration, tokeniser or weights are another run's, or were changed afterwards.
+    """
+    from safetensors import safe_open
+
+    with safe_open(path, framework="pt") as file:
+        saved = (file.metadata() or {}).get(DIGEST)
+    if saved is None and not (directory / RECIPE_FILE).exists():
+        return  # not a run, and not saved by itmlab
+    if saved != digest_of(directory, weights):
+        message = "recipe.json, config.json, the tokeniser and the weights do not belong together"
+        raise ItmlabError(message, where=str(path), remedy="restore the files of one run, or train again")
 
 
 def saved_config(directory: str | Path) -> ModelConfig:
@@ -281,8 +310,6 @@ def read_weights(path: Path) -> dict[str, Tensor]:
 
     try:
         return load(ordinary(path, remedy="save the model again").read_bytes())
-    except FileNotFoundError:
-        raise ItmlabError("no such file", where=str(path), remedy="save the model again") from None
     except OSError as error:
         raise unusable(error, path) from None
     except (SafetensorError, KeyError, RuntimeError) as error:  # the last two: a type of number that torch lacks
@@ -359,8 +386,6 @@ class ImagePreparation:
             pictures: at least one.
             changes: one change per picture, for augmentation.
         """
-        if not len(pictures):
-            raise ItmlabError("there is no picture to prepare", remedy="give at least one")
         coloured = [picture.convert("RGB") for picture in pictures]
         changes = changes or [lambda picture, fitted: fitted(picture)] * len(coloured)
         fitted = [change(picture, self._fitted) for picture, change in zip(coloured, changes, strict=True)]

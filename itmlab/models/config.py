@@ -5,14 +5,12 @@ from typing import Any, ClassVar, Literal
 
 from ..components import Component
 from ..errors import ItmlabError
-from ..fields import ABOVE_0, BELOW_1, FINITE, Range, check_ranges, hints_of, to_plain, typed
+from ..fields import ABOVE_0, BELOW_1, FINITE, Range, check_ranges, hints_of, typed
 
 Kind = Literal["scan_t2i", "scan_i2t", "sgr", "saf", "sgraf", "vsrn", "vsepp"]
 Form = Literal["uniter", "oscar"]
 
-BOX_NUMBERS = {"uniter": 7, "oscar": 6}  # x1, y1, x2, y2, width, height, and UNITER's area
 CLIP_MEAN, CLIP_STD = (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711)
-VOCABULARY = {"uniter": 28996, "oscar": 30522}  # pieces of bert-base-cased and of bert-base-uncased
 
 # The range of a number unless its field's metadata give another: whole numbers are sizes, others shares.
 RANGES: dict[type, Range] = {int: ((lambda value: 1 <= value <= 2**20), "1 to 1048576"), float: BELOW_1}
@@ -39,6 +37,8 @@ class ModelConfig(Component):
         pretrains_towers: whether both encoders can be pretrained before they are aligned.
         photo_encoder: the frozen network that makes regions of pictures.
         adjustable: the fields that may change after training because no weight depends on them.
+        maximum_words: clean captions, and cut them to so many words, before they are tokenised.
+        word_vectors: where fixed vectors of words come from.
     """
 
     model: ClassVar[str]
@@ -48,6 +48,8 @@ class ModelConfig(Component):
     pretrains_towers: ClassVar[bool] = False
     photo_encoder: ClassVar[str | None] = None
     adjustable: ClassVar[tuple[str, ...]] = ("dropout",)
+    maximum_words: ClassVar[int | None] = None
+    word_vectors: ClassVar[str | None] = None
 
     @property
     def takes_pictures(self) -> bool:
@@ -63,10 +65,6 @@ class ModelConfig(Component):
             if kind in RANGES:
                 usual = DEPTH if item.name.endswith(("layers", "steps")) else RANGES[kind]
                 check_ranges(self, "", **{item.name: item.metadata.get("range", usual)})
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON values."""
-        return to_plain(self)
 
     def require(self, condition: bool, message: str, remedy: str | None = None) -> None:
         """Raise an ItmlabError unless a condition holds.
@@ -95,7 +93,7 @@ class DualEncoderConfig(ModelConfig):
 
     Args:
         image_pretrained: hub name or local directory of the image tower's checkpoint; None starts from scratch.
-        text_pretrained: the same for the text tower.
+        text_pretrained: the same for the text tower; both towers are pretrained, or neither.
         interpolation: how pictures are resized. This, `mean` and `std` must be those of the image tower's checkpoint.
         projection: "none" compares the towers' own features, both of size `dimension`.
         maximum_words: clean captions, and cut them to so many words, before they are tokenised.
@@ -133,7 +131,10 @@ class DualEncoderConfig(ModelConfig):
         super().__post_init__()
         self.require_whole_patches()
         is_fresh = self.image_pretrained is None
-        self.require(self.stem == "linear" or is_fresh, "a convolutional stem is for a ViT trained from scratch")
+        self.require(is_fresh == (self.text_pretrained is None), "one pretrained tower: give both, or neither")
+        for_stem = is_fresh and self.patch_size % 4 == 0 and self.patch_size >= 8
+        message = "a convolutional stem is for a ViT trained from scratch with patches of 8, 12, 16 or 32 px"
+        self.require(self.stem == "linear" or for_stem, message)
         for layers, settings in ((self.image_layers, self.image_settings), (self.text_layers, self.text_settings)):
             same_depth = (settings or {}).get("num_hidden_layers", layers) == layers
             self.require(same_depth, f"the settings of a tower have another number of layers than {layers}")
@@ -194,7 +195,7 @@ class LateInteractionConfig(ModelConfig):
         batch_norm: restore SGRAF's batch normalisation in its filtration, by which a pair's score in training depends
             on the other pairs. Under `preset="released"` it makes VSRN the model of Flickr30K, not of COCO.
         preset: "released" computes what the authors' public code does where their paper says something else.
-        region_count: the most regions that SGR and SAF read under `preset="released"`.
+        region_count: the number of regions of every image that SGR and SAF read under `preset="released"`.
         photo_encoder: the frozen network that makes regions of pictures (`models.photographs`); a share `dropout` of
             them is hidden in training.
         word_vectors: a word is a linear map of WordLlama's vector, which stays fixed, instead of a recurrent network's
@@ -317,7 +318,7 @@ class CrossEncoderConfig(ModelConfig):
     layers: int = 12
     heads: int = 12
     intermediate: int = 3072
-    vocabulary_size: int = 28996
+    vocabulary_size: int = 28996  # pieces of bert-base-cased
     maximum_tokens: int = 64
     positions: int = 512
     types: int = 2
@@ -345,8 +346,8 @@ class CrossEncoderConfig(ModelConfig):
 
     @property
     def box_dimension(self) -> int:
-        """Numbers of a box that this form reads: 7 (UNITER) or 6 (OSCAR)."""
-        return BOX_NUMBERS[self.form]
+        """Numbers of a box that this form reads: x1, y1, x2, y2, width, height, and UNITER's area."""
+        return 7 if self.form == "uniter" else 6
 
     @classmethod
     def base(cls, form: Form = "uniter") -> "CrossEncoderConfig":
@@ -354,9 +355,9 @@ class CrossEncoderConfig(ModelConfig):
 
         OSCAR's form has its tags, and the 70 places that its retrieval has for caption and tags.
         """
-        is_oscar = form == "oscar"
-        maximum_tokens = 70 if is_oscar else 64
-        return cls(form, vocabulary_size=VOCABULARY[form], maximum_tokens=maximum_tokens, object_tags=is_oscar)
+        if form == "uniter":
+            return cls()
+        return cls(form, vocabulary_size=30522, maximum_tokens=70, object_tags=True)  # pieces of bert-base-uncased
 
     @classmethod
     def large(cls, form: Form = "uniter") -> "CrossEncoderConfig":

@@ -4,7 +4,7 @@ UNITER: Chen et al., ECCV 2020; OSCAR: Li et al., ECCV 2020; the four heads H_ML
 et al., 2022, Sec. 2; METHODS 3).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
@@ -17,7 +17,7 @@ from ..text.tokens import encode_captions
 from .base import Changes, ImagePreparation, Model
 from .config import CrossEncoderConfig
 from .dual_encoder import ConvolutionalStem
-from .encoded import evaluating, right_padded
+from .encoded import evaluating
 from .photographs import grid_boxes
 from .transformer import FORMS, EmbeddedRegions, Encoder, TextEmbedding, initialise, prepare_regions
 
@@ -128,7 +128,7 @@ class CrossEncoder(Model):
             images: the parts, and the tags where there are any.
             lengths: lengths of the captions that the tags follow; without them the tags begin at the first place.
         """
-        if images.tags is None:
+        if images.tags is None or not images.tags.shape[1]:
             return images
         tags, mask = images.tags.clamp(min=0), images.tags >= 0
         first = torch.zeros_like(tags[:, :1]) if lengths is None else lengths[:, None]
@@ -182,13 +182,6 @@ class CrossEncoder(Model):
         """
         states = self._states(tokens, token_mask, regions, answered=1)
         return self.heads.itm(torch.tanh(self.pooler(states[:, 0]))).squeeze(-1)
-
-    def word_mask(
-        self, tokens: Int[Tensor, "caption token"], token_mask: Bool[Tensor, "caption token"]
-    ) -> Bool[Tensor, "caption token"]:
-        """Return which tokens are words or pieces of words, not frame or padding."""
-        framing = set(self.tokenizer.all_special_ids) - {self.tokenizer.unk_token_id}  # an unknown word is a word
-        return token_mask.bool() & ~torch.isin(tokens, torch.tensor(sorted(framing), device=tokens.device))
 
     def _states(
         self, tokens: Tensor, token_mask: Tensor, regions: EmbeddedRegions, answered: int | None = None
@@ -254,10 +247,6 @@ class Tokens(NamedTuple):
         longest = int(mask.sum(dim=1).max()) if len(rows) else 0
         return Tokens(ids[:, :longest].long(), mask[:, :longest])
 
-    def joined(self, *others: "Tokens") -> "Tokens":
-        """Return these rows, then the others'."""
-        return Tokens(*(right_padded(side) for side in zip(self, *others, strict=True)))
-
 
 def pair_logits(
     model: CrossEncoder,
@@ -280,20 +269,11 @@ def pair_logits(
     if not len(sentences):
         return regions.values.new_zeros(0)
     logits, places = [], []
-    for rows in by_length(tokens.lengths[sentences], together):
+    for rows in tokens.lengths[sentences].argsort(stable=True).split(together):
         part = tokens.take(sentences[rows])
         logits.append(model.score(part.ids, part.mask, regions.take(images[rows])).float())
         places.append(rows)
     return torch.cat(logits)[torch.cat(places).argsort()]
-
-
-def by_length(lengths: Rows, together: int = PAIR_BATCH_SIZE) -> Iterator[Rows]:
-    """Yield row numbers, at most `together` at a time, the shortest rows first.
-
-    >>> list(by_length(torch.tensor([5, 3, 4]), together=2))
-    [tensor([1, 2]), tensor([0])]
-    """
-    yield from torch.argsort(lengths, stable=True).split(together)
 
 
 class Heads(nn.Module):

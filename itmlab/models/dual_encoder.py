@@ -9,20 +9,17 @@ import copy
 from typing import TYPE_CHECKING, Any
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 
-from ..errors import ItmlabError
-from ..text.tokens import cleaned
 from .base import ImagePreparation, Model
 from .config import DualEncoderConfig
-from .encoded import Encoded, Mask, masked_mean, unit
+from .encoded import Encoded, masked_mean, unit
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 Pixels = Float[Tensor, "n 3 height width"]
-Ids = Int[Tensor, "n part"]  # a caption's parts are its tokens
 # Our names of a tower's sizes and those of `transformers`.
 SIZES = {
     "hidden": "hidden_size",
@@ -35,7 +32,9 @@ SIZES = {
 class DualEncoder(Model):
     """An image tower and a text tower with a common space (FNE, Sec. 3.1).
 
-    A feature depends on its own picture or caption only, never on the padding or the other members of a batch.
+    A feature depends on its own picture or caption only, never on the padding or the other members of a batch. Pooling
+    is the mean over patches and over word pieces. It leaves out [CLS] and [SEP] like padding, because FNE defines the
+    mean over the patches and the words of a sentence.
 
     Args:
         config: sizes and preparation.
@@ -45,63 +44,43 @@ class DualEncoder(Model):
     config_class = DualEncoderConfig
 
     def __init__(self, config: DualEncoderConfig, tokenizer: "PreTrainedTokenizerFast"):
-        super().__init__(config, tokenizer, exact=False)
+        super().__init__(config, tokenizer)
         self.prepare_images = ImagePreparation(config.image_size, config.interpolation, config.mean, config.std)
-        self.towers = ViTBertTowers(config)
+        self.towers = _towers(config)
 
     @property
     def image_tower(self) -> nn.Module:
         """The transformer through which gradients reach the patches of a picture."""
         return self.towers.image
 
-    def as_read(self, caption: str) -> str:
-        """Return the caption, cleaned if the configuration has `maximum_words`."""
-        words = self.config.maximum_words
-        return caption if words is None else cleaned(caption, words)
-
     def encode_images(self, pixels: Pixels) -> Encoded:
-        """Return the features of prepared pictures."""
-        return self.towers.encode_images(pixels)
-
-    def encode_captions(self, tokens: dict[str, Tensor]) -> Encoded:
-        """Return the features of prepared captions."""
-        return self.towers.encode_captions(**tokens)
-
-
-class ViTBertTowers(nn.Module):
-    """ViT (Dosovitskiy et al., 2021) and BERT (Devlin et al., 2019) with a linear map each, or none (FNE, Sec. 3.1).
-
-    Pooling is the mean over patches and over word pieces. It leaves out [CLS] and [SEP] like padding, because FNE
-    defines the mean over the patches and the words of a sentence.
-    """
-
-    def __init__(self, config: DualEncoderConfig):
-        from transformers import BertConfig, BertModel, ViTConfig, ViTModel
-
-        super().__init__()
-        image = config.image_settings or _fresh(config, "image")
-        text = config.text_settings or _fresh(config, "text")
-        self.image = ViTModel(ViTConfig(**image), add_pooling_layer=False)
-        if config.stem == "convolutional":
-            self.image.embeddings.patch_embeddings = ConvolutionalStem(config.patch_size, config.image_hidden)
-        self.text = BertModel(BertConfig(**text), add_pooling_layer=False)
-        self.image_projection, self.text_projection = nn.Identity(), nn.Identity()
-        if config.projection == "linear":
-            self.image_projection = nn.Linear(self.image.config.hidden_size, config.dimension)
-            self.text_projection = nn.Linear(self.text.config.hidden_size, config.dimension)
-
-    def encode_images(self, pixels: Pixels) -> Encoded:
-        """Return pooled features and those of the patches."""
-        output = self.image(pixel_values=pixels)
-        local = self.image_projection(output.last_hidden_state[:, 1:]).float()  # without [CLS]
+        """Return the features of prepared pictures; the parts are patches."""
+        output = self.towers.image(pixel_values=pixels)
+        local = self.towers.image_projection(output.last_hidden_state[:, 1:]).float()  # without [CLS]
         mask = torch.ones(local.shape[:2], dtype=torch.bool, device=local.device)
         return Encoded(unit(local.mean(dim=1)), local, mask)
 
-    def encode_captions(self, input_ids: Ids, attention_mask: Ids, word_mask: Mask) -> Encoded:
-        """Return pooled features and those of the tokens."""
-        output = self.text(input_ids=input_ids, attention_mask=attention_mask)
-        local = self.text_projection(output.last_hidden_state).float()
-        return Encoded(unit(masked_mean(local, word_mask, otherwise=attention_mask.bool())), local, word_mask)
+    def encode_captions(self, tokens: dict[str, Tensor]) -> Encoded:
+        """Return the features of prepared captions; the parts are tokens."""
+        frame, words = tokens["attention_mask"], tokens["word_mask"]
+        output = self.towers.text(input_ids=tokens["input_ids"], attention_mask=frame)
+        local = self.towers.text_projection(output.last_hidden_state).float()
+        return Encoded(unit(masked_mean(local, words, otherwise=frame.bool())), local, words)
+
+
+def _towers(config: DualEncoderConfig) -> nn.ModuleDict:
+    """ViT (Dosovitskiy et al., 2021) and BERT (Devlin et al., 2019) with a linear map each, or none (FNE, Sec. 3.1)."""
+    from transformers import BertConfig, BertModel, ViTConfig, ViTModel
+
+    image = ViTModel(ViTConfig(**(config.image_settings or _fresh(config, "image"))), add_pooling_layer=False)
+    if config.stem == "convolutional":
+        image.embeddings.patch_embeddings = ConvolutionalStem(config.patch_size, config.image_hidden)
+    text = BertModel(BertConfig(**(config.text_settings or _fresh(config, "text"))), add_pooling_layer=False)
+    towers = nn.ModuleDict({"image": image, "text": text})
+    for side, size in (("image", image.config.hidden_size), ("text", text.config.hidden_size)):
+        linear = config.projection == "linear"
+        towers[f"{side}_projection"] = nn.Linear(size, config.dimension) if linear else nn.Identity()
+    return towers
 
 
 def _fresh(config: DualEncoderConfig, side: str) -> dict[str, Any]:
@@ -132,9 +111,6 @@ class ConvolutionalStem(nn.Module):
 
     def __init__(self, patch_size: int, hidden: int):
         super().__init__()
-        if patch_size % 4 or patch_size < 8:
-            message = f"a convolutional stem cannot make patches of {patch_size} px"
-            raise ItmlabError(message, remedy="use 8, 12, 16 or 32 px")
         narrow, middle = hidden // 4, hidden // 2
         self.convolutions = nn.Sequential(
             _dividing(3, narrow, patch_size // 4), nn.GroupNorm(1, narrow), nn.ReLU(),
@@ -165,8 +141,6 @@ class Momentum(nn.Module):
 
     def __init__(self, model: Model, m: float = 0.995):
         super().__init__()
-        if not 0 <= m < 1:
-            raise ItmlabError(f"a momentum of {m} never follows the model", remedy="use 0 ≤ m < 1, such as 0.995")
         self.m = m
         self.model = copy.deepcopy(model, {id(model.tokenizer): model.tokenizer})  # one tokeniser serves both
         self.model.requires_grad_(False)
@@ -185,12 +159,10 @@ class Momentum(nn.Module):
         for copied, current in zip(self.model.buffers(), model.buffers(), strict=True):
             copied.copy_(current)
 
-    @torch.no_grad()
     def encode_images(self, prepared: Any) -> Encoded:
         """Return the copy's features of prepared images."""
         return self.model.encode_images(prepared)
 
-    @torch.no_grad()
     def encode_captions(self, tokens: dict[str, Tensor]) -> Encoded:
         """Return the copy's features of prepared captions."""
         return self.model.encode_captions(tokens)

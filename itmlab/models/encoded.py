@@ -9,8 +9,6 @@ from jaxtyping import Bool, Float, Int64
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ..errors import ItmlabError
-
 Parts = Float[Tensor, "n part dimension"]
 Mask = Bool[Tensor, "n part"]
 
@@ -36,14 +34,12 @@ class Encoded(NamedTuple):
 
 
 def joined(parts: Sequence[Encoded]) -> Encoded:
-    """Join several batches of one modality, padded to the most parts; no batch is an ItmlabError.
+    """Join several batches of one modality, padded to the most parts.
 
     >>> batches = [Encoded(torch.ones(1, 4), torch.ones(1, n, 4), torch.ones(1, n, dtype=torch.bool)) for n in (1, 2)]
     >>> joined(batches).mask.tolist()
     [[True, False], [True, True]]
     """
-    if not parts:
-        raise ItmlabError("there is nothing to join", remedy="give at least one batch")
     return Encoded(*(None if field[0] is None else right_padded(field) for field in zip(*parts, strict=True)))
 
 
@@ -95,16 +91,10 @@ def cosine_similarity(
         captions: unit features of as many dimensions.
         chunk: how many images are compared at a time; the result does not depend on it.
 
-    Raises:
-        ItmlabError: the sides have different dimensions.
-
     >>> cosine_similarity(torch.eye(2), torch.tensor([[0.6, 0.8]]))
     tensor([[0.6000],
             [0.8000]])
     """
-    if images.shape[-1] != captions.shape[-1]:
-        message = f"image features have {images.shape[-1]} dimensions and caption features {captions.shape[-1]}"
-        raise ItmlabError(message, remedy="take both from the same model")
     # A matrix product rounds differently for every shape; summing in double precision before rounding to single makes
     # the result the same for every chunk and for every set of companions.
     columns = captions.double().T

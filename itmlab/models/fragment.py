@@ -61,7 +61,12 @@ class LateInteraction(ComparesParts):
         config = self.config
         if config.photo_encoder and config.kind == "vsepp" and config.region_layers == 1 and not config.boxes:
             images = [pooled_region(image) if hasattr(image, "features") else image for image in images]
-        return prepare_regions(images, config)
+        prepared = prepare_regions(images, config)
+        if config.released and config.kind in ("sgr", "saf"):
+            fits = bool((prepared["region_mask"].sum(dim=1) == config.region_count).all())
+            message = f"the released {config.kind} reads {config.region_count} regions of every image"
+            config.require(fits, message, "set region_count, or take preset='paper', which reads any number")
+        return prepared
 
     @property
     def patch_grid(self) -> tuple[int, int]:

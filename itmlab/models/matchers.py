@@ -165,13 +165,7 @@ def cross_attention(
     logits = functional.normalize(positive, dim=-1, eps=TINY) * sharpness
     if not is_full(context_mask):
         logits = logits.masked_fill(~context_mask[:, :, None, None], float("-inf"))
-    return cosines, softmax(logits, dim=1)
-
-
-def softmax(logits: Float[Tensor, "..."], dim: int) -> Float[Tensor, "..."]:
-    """Softmax; on a CPU several times as fast as the library's over an axis of a dozen."""
-    exponentials = (logits - logits.detach().amax(dim, keepdim=True)).exp_()
-    return exponentials / exponentials.sum(dim, keepdim=True)
+    return cosines, logits.softmax(dim=1)
 
 
 def attended_norms(contexts: Parts, weights: Pairs) -> Float[Tensor, "context query query_part"]:
@@ -235,7 +229,7 @@ class GlobalAttention(nn.Module):
     """One vector for all parts: their sum weighted by attention with their mean as the query.
 
     With `normalised`, the released code's for images, means and places (first region, second, …) are normalised over
-    the batch.
+    the batch, so every image must have as many regions as there are places.
     """
 
     def __init__(self, config: LateInteractionConfig, normalised: bool = False):
@@ -243,45 +237,16 @@ class GlobalAttention(nn.Module):
         self.part, self.mean = (nn.Linear(config.dimension, config.dimension) for _ in range(2))
         self.weigh, self.dropout = nn.Linear(config.dimension, 1), nn.Dropout(config.dropout)
         self.mean_norm = nn.BatchNorm1d(config.dimension) if normalised else nn.Identity()
-        self.place_norm = PlaceNorm(config.region_count) if normalised else None
+        self.place_norm = nn.BatchNorm1d(config.region_count) if normalised else nn.Identity()
 
     def forward(self, local: Parts, mask: Mask) -> Float[Tensor, "n dimension"]:
         """Return one unit vector per item."""
         mean = self.mean_norm(self.mean(masked_mean(local, mask, mask)))
         query = self.dropout(torch.tanh(mean))
-        parts = self.part(local) if self.place_norm is None else self.place_norm(self.part(local), mask)
-        logits = self.weigh(self.dropout(torch.tanh(parts)) * query[:, None]).squeeze(-1)
+        parts = torch.tanh(self.place_norm(self.part(local)))
+        logits = self.weigh(self.dropout(parts) * query[:, None]).squeeze(-1)
         weights = logits.masked_fill(~mask, float("-inf")).softmax(dim=1)
         return functional.normalize((weights.unsqueeze(1) @ local).squeeze(1), dim=-1)
-
-
-class PlaceNorm(nn.BatchNorm1d):
-    """Batch normalisation with a channel per place, of (n, places, dimension); the last places may be empty.
-
-    >>> norm = PlaceNorm(3)
-    >>> norm(torch.rand(4, 2, 8), torch.ones(4, 2, dtype=torch.bool)).shape
-    torch.Size([4, 2, 8])
-    """
-
-    def forward(self, local: Parts, mask: Mask) -> Parts:
-        """Return the normalised places."""
-        places = local.shape[1]
-        if places > self.num_features:
-            message = f"an image has {places} regions, and the released batch normalisation {self.num_features} places"
-            raise ItmlabError(message, remedy="set region_count, or take preset='paper', which reads any number")
-        mean, spread = self.running_mean[:places], self.running_var[:places]
-        if self.training:
-            real = mask.unsqueeze(-1)
-            count = (mask.sum(dim=0) * local.shape[2]).clamp_min(1)
-            mean = (local * real).sum(dim=(0, 2)) / count
-            spread = ((local - mean[:, None]).square() * real).sum(dim=(0, 2)) / count
-            with torch.no_grad():
-                used, unbiased = mask.any(dim=0), spread * count / (count - 1).clamp_min(1)
-                for running, current in ((self.running_mean, mean), (self.running_var, unbiased)):
-                    updated = running[:places].lerp(current, self.momentum)
-                    running[:places] = torch.where(used, updated, running[:places])
-        scaled = (local - mean[:, None]) * (spread + self.eps).rsqrt()[:, None]
-        return scaled * self.weight[:places, None] + self.bias[:places, None]
 
 
 class Reasoning(nn.Module):
@@ -297,15 +262,11 @@ class Reasoning(nn.Module):
     def forward(self, nodes: Nodes, mask: Bool[Tensor, "pair node"]) -> Float[Tensor, "pair"]:
         """Return the logit of every pair."""
         padding = None if is_full(mask) else ~mask[:, None, :]
-        for step, update in enumerate(self.update, start=1):
-            asking = nodes[:, :1] if step == len(self.update) else nodes  # at last only the global node's edges
-            inwards, outwards = self.inwards[step - 1], self.outwards[step - 1]
-            if update.bias is None:  # s_pᵀ(W_inᵀ W_out)s_q needs one product a node instead of two.
-                edges = asking @ (inwards.weight.T @ outwards.weight) @ nodes.transpose(1, 2)
-            else:
-                edges = inwards(asking) @ outwards(nodes).transpose(1, 2)
-            edges = softmax(edges if padding is None else edges.masked_fill(padding, float("-inf")), dim=-1)
-            nodes = update(edges @ nodes).relu()
+        for inwards, outwards, update in zip(self.inwards, self.outwards, self.update, strict=True):
+            asking = nodes[:, :1] if update is self.update[-1] else nodes  # at last only the global node's edges
+            edges = inwards(asking) @ outwards(nodes).transpose(1, 2)
+            edges = edges if padding is None else edges.masked_fill(padding, float("-inf"))
+            nodes = update(edges.softmax(dim=-1) @ nodes).relu()
         return self.answer(nodes[:, 0]).squeeze(-1)
 
 

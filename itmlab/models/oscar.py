@@ -7,7 +7,7 @@ and 2, "applying the OSCAR model to learn the feature embedding instead of bi-di
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from torch import Tensor
 
@@ -15,10 +15,9 @@ from ..components import parameters
 from .base import Changes, Model
 from .config import OscarDualEncoderConfig
 from .cross_encoder import CrossEncoder
-from .encoded import Encoded, masked_mean, unit
+from .encoded import Encoded, Mask, Parts, masked_mean, unit
 from .fragment import masked_units
 from .matchers import ComparesParts, Sgraf
-from .transformer import EmbeddedRegions
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -55,42 +54,27 @@ class OscarDualEncoder(ComparesParts):
 
     def encode_images(self, prepared: dict[str, Tensor]) -> Encoded:
         """Return the features of prepared images; the parts are tags, then regions or patches."""
-        features = images_apart(self.tower, self.tower.embed_regions(**prepared))
-        return self.with_whole(self._units(features), "of_images")
+        parts = self.tower.tagged(self.tower.embed_regions(**prepared))
+        return self._encoded(parts.values, parts.mask, parts.mask, "of_images")
 
     def encode_captions(self, tokens: dict[str, Tensor]) -> Encoded:
         """Return the features of prepared captions."""
-        features = captions_apart(self.tower, tokens)
-        return self.with_whole(self._units(features), "of_captions")
+        frame = tokens["attention_mask"].bool()
+        return self._encoded(self.tower.text(tokens["input_ids"]), frame, tokens["word_mask"], "of_captions")
 
-    def _units(self, items: Encoded) -> Encoded:
-        """Scale parts to unit length for the matcher; the frame of an empty caption takes the place of its words."""
+    def _encoded(self, states: Parts, frame: Mask, mask: Mask, side: Literal["of_images", "of_captions"]) -> Encoded:
+        """Read one side alone; for the matcher parts have unit length, and the frame of "" takes the place of words.
+
+        Args:
+            states: the embedded positions.
+            frame: false at padding.
+            mask: the positions that are parts.
+            side: which side it is.
+        """
+        local = self.tower.encoder(states, frame).float()
+        items = Encoded(unit(masked_mean(local, mask, otherwise=frame)), local, mask)
         if self.matcher is None:
             return items
-        mask = items.mask.clone()
+        mask = mask.clone()
         mask[:, 0] |= ~mask.any(dim=1)
-        return items._replace(local=masked_units(items.local, mask), mask=mask)
-
-
-def images_apart(tower: CrossEncoder, parts: EmbeddedRegions) -> Encoded:
-    """Encode images alone; the pooled feature is the mean of tags and regions or patches.
-
-    Args:
-        tower: the transformer.
-        parts: what its `embed_regions` returned.
-    """
-    parts = tower.tagged(parts)
-    local = tower.encoder(parts.values, parts.mask).float()
-    return Encoded(unit(masked_mean(local, parts.mask, otherwise=parts.mask)), local, parts.mask)
-
-
-def captions_apart(tower: CrossEncoder, tokens: dict[str, Tensor]) -> Encoded:
-    """Encode captions alone; the pooled feature is the mean of their word pieces.
-
-    Args:
-        tower: the transformer.
-        tokens: what its `prepare_captions` returned.
-    """
-    frame, words = tokens["attention_mask"].bool(), tokens["word_mask"]
-    local = tower.encoder(tower.text(tokens["input_ids"]), frame).float()
-    return Encoded(unit(masked_mean(local, words, otherwise=frame)), local, words)
+        return self.with_whole(items._replace(local=masked_units(local, mask), mask=mask), side)

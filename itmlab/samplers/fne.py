@@ -304,7 +304,7 @@ class FalseNegativeEliminating(Sampler):
 
     def start_epoch(self, epoch: int) -> None:
         """Forget the statistics: those of an earlier, weaker model would misplace the posterior."""
-        self.positive_moments, self.negative_moments, self._running = RunningMoments(), RunningMoments(), None
+        self.positive_moments, self.negative_moments = RunningMoments(), RunningMoments()
 
     @property
     def ready(self) -> bool:
@@ -319,12 +319,9 @@ class FalseNegativeEliminating(Sampler):
 
     def running(self, device: torch.device) -> tuple[Statistics, Bool[Tensor, ""]]:
         """`statistics` and `ready` as tensors on a device, without waiting for it."""
-        if self._running is None:  # both directions of a batch share it
-            count, mean, std = self.positive_moments.tensors(device)
-            other_count, other_mean, other_std = self.negative_moments.tensors(device)
-            is_ready = (count >= self.minimum_positives) & (other_count > 0)
-            self._running = Statistics(mean, std, other_mean, other_std), is_ready
-        return self._running
+        count, mean, std = self.positive_moments.tensors(device)
+        other_count, other_mean, other_std = self.negative_moments.tensors(device)
+        return Statistics(mean, std, other_mean, other_std), (count >= self.minimum_positives) & (other_count > 0)
 
     def observe(self, scores: Scores, positives: Mask) -> None:
         """Add one batch's own scores, row i and column i of pair i, once for both directions.
@@ -333,7 +330,7 @@ class FalseNegativeEliminating(Sampler):
         """
         if scores.numel() == 0:
             return
-        scores, self._running = scores.detach(), None
+        scores = scores.detach()
         trusted, pair_scores, hardest = trusted_pairs(scores, positives)
         self.positive_moments.add(pair_scores, trusted)
         if self.negatives == "hardest":
@@ -369,9 +366,8 @@ class FalseNegativeEliminating(Sampler):
         shape, device = (len(scores), TRIES), generator.device
         tries = torch.randint(scores.shape[1], shape, generator=generator, device=device).to(scores.device)
         luck = torch.rand(shape, generator=generator, device=device).to(scores.device)
-        accepted = luck < self._weights(
-            scores.gather(1, tries), positives.gather(1, tries), positive_scores, statistics
-        )
+        weights = self._weights(scores.gather(1, tries), positives.gather(1, tries), positive_scores, statistics)
+        accepted = luck < weights
         first = accepted.to(torch.uint8).argmax(dim=1, keepdim=True)
         return tries.gather(1, first).squeeze(1).masked_fill_(~accepted.any(dim=1), -1)
 
@@ -386,12 +382,8 @@ class FalseNegativeEliminating(Sampler):
         return {"positive": self.positive_moments.state, "negative": self.negative_moments.state}
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
-        if set(state) != {"positive", "negative"} or any(value.shape != (3,) for value in state.values()):
-            raise ItmlabError("not a state of FNE's statistics", remedy="resume with the recipe that wrote it")
-        self._running = None
-        self.positive_moments, self.negative_moments = (
-            RunningMoments(state[side]) for side in ("positive", "negative")
-        )
+        self.positive_moments = RunningMoments(state["positive"])
+        self.negative_moments = RunningMoments(state["negative"])
 
 
 def may_be_read(values: Tensor) -> bool:

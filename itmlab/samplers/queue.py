@@ -6,8 +6,6 @@ import torch
 from jaxtyping import Float, Int64
 from torch import Tensor
 
-from ..errors import ItmlabError
-
 Features = Float[Tensor, "pair dimension"]
 Ids = Int64[Tensor, "pair"]
 
@@ -52,14 +50,11 @@ class MomentumQueue:
     def enqueue(self, *batch: Tensor) -> None:
         """Add the four parts of a batch's `Pool` over the oldest; of a batch longer than the queue the last K stay."""
         size = len(batch[0])
-        count = min(size, self.length)
-        start = (self.position + size - count) % self.length
-        until_end = min(count, self.length - start)  # the rest is written from slot 0 on
+        count, end = min(size, self.length), self.position + size
+        slots = torch.arange(end - count, end, device=self.queues.image_ids.device) % self.length
         for queue, rows in zip(self.queues, batch, strict=True):
-            latest = rows[size - count :].to(queue)
-            queue[start : start + until_end] = latest[:until_end]
-            queue[: count - until_end] = latest[until_end:]
-        self.position = (start + count) % self.length
+            queue[slots] = rows[size - count :].to(queue)
+        self.position = end % self.length
         self.filled = min(self.filled + count, self.length)
 
     @torch.no_grad()
@@ -74,10 +69,7 @@ class MomentumQueue:
         return queues | {"position": torch.tensor(self.position), "filled": torch.tensor(self.filled)}
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
-        """Restore what `state_dict` returned; ItmlabError if it is of another length or dimension."""
-        present = self.state_dict()
-        if set(state) != set(present) or any(state[name].shape != value.shape for name, value in present.items()):
-            raise ItmlabError("the state of another memory", remedy="resume with the recipe that wrote it")
+        """Restore what `state_dict` of a queue of the same length and dimension returned."""
         for name, queue in self.queues._asdict().items():
             queue.copy_(state[name])
         self.position, self.filled = int(state["position"]), int(state["filled"])

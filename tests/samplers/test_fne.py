@@ -111,7 +111,6 @@ def test_values_out_of_range_are_refused():
     options = ({"prior": 0.0}, {"threshold": 2.0}, {"sharpness": -1.0}, {"preset": "mine"}, {"negatives": "some"})
     for option in (*options, {"minimum_positives": 0}):
         refused("FNE|fne", FalseNegativeEliminating, **option)
-    refused("state", FalseNegativeEliminating().load_state_dict, {})
 
 
 # The statistics, Eq. 4 and 5.

@@ -5,7 +5,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from itmlab.samplers import MomentumQueue
-from tests.refusals import refused
 
 
 def pairs(first: int, number: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -53,7 +52,3 @@ def test_a_checkpoint_continues_where_it_was_written(before, after):
     resumed.enqueue(*pairs(50, after))
     for value, other in zip(memory.pool(*pairs(90, 1)), resumed.pool(*pairs(90, 1)), strict=True):
         assert torch.equal(value, other)
-
-
-def test_the_state_of_another_memory_is_refused():
-    refused("another memory", MomentumQueue(3, 3).load_state_dict, MomentumQueue(4, 3).state_dict())

@@ -7,8 +7,7 @@ import pytest
 
 import itmlab
 from itmlab.models import build_model
-from itmlab.models.base import read_weights
-from itmlab.models.digest import digest_of
+from itmlab.models.base import digest_of, read_weights
 from itmlab.train.directory import shipped_names
 from itmlab.train.loop import train
 from itmlab.train.run import Run

@@ -52,13 +52,13 @@ def build_model(
     with torch.random.fork_rng(enabled=seed is not None):
         if seed is not None:
             torch.manual_seed(seed)
-        if kind is DualEncoder and (config.image_pretrained or config.text_pretrained):
-            return _pretrained_dual_encoder(config, captions)
+        if kind is DualEncoder and config.image_pretrained:
+            return _pretrained_dual_encoder(config)
         tokenizer = _vocabulary(config, captions)
         config = replace(config, vocabulary_size=len(tokenizer))
         outlined(lambda: kind(config, tokenizer))
         model = kind(config, tokenizer).train()
-    if getattr(config, "word_vectors", None):
+    if config.word_vectors:
         begin_with_word_vectors(model.captions.embedding, tokenizer)
     return model
 
@@ -100,34 +100,25 @@ def _vocabulary(config: ModelConfig, source: "Vocabulary") -> "PreTrainedTokeniz
         raise ItmlabError("a text tower from scratch has no vocabulary", remedy="give build_model captions to make one")
     if isinstance(source, PreTrainedTokenizerFast):
         return source
-    if getattr(config, "word_vectors", None):
+    if config.word_vectors:
         return word_vocabulary(source, config.vocabulary_size)
-    words = getattr(config, "maximum_words", None)
+    words = config.maximum_words
     captions = source if words is None else [cleaned(caption, words) for caption in source]
     return train_wordpiece(captions, config.vocabulary_size)
 
 
-def _pretrained_dual_encoder(config: DualEncoderConfig, captions: "Vocabulary") -> DualEncoder:
+def _pretrained_dual_encoder(config: DualEncoderConfig) -> DualEncoder:
     """A dual encoder with towers from checkpoints, whose sizes its configuration takes over."""
     from transformers import BertModel, ViTModel
 
-    towers = {}
-    if config.image_pretrained is not None:
-        towers["image"] = image = _pretrained(ViTModel, config.image_pretrained)
-        pixels = {"image_size": image.config.image_size, "patch_size": image.config.patch_size}
-        config = replace(config, **pixels, **_sizes(image.config, "image"))
-    if config.text_pretrained is None:
-        tokenizer = _vocabulary(config, captions)
-        config = replace(config, vocabulary_size=len(tokenizer))
-    else:
-        towers["text"] = text = _pretrained(BertModel, config.text_pretrained)
-        longest = min(config.maximum_tokens, text.config.max_position_embeddings)
-        places = {"vocabulary_size": text.config.vocab_size, "maximum_tokens": longest}
-        config = replace(config, **places, **_sizes(text.config, "text"))
-        tokenizer = public_tokenizer(config.text_pretrained)
-    model = DualEncoder(config, tokenizer)
-    for side, tower in towers.items():
-        setattr(model.towers, side, tower)
+    image = _pretrained(ViTModel, config.image_pretrained)
+    text = _pretrained(BertModel, config.text_pretrained)
+    pixels = {"image_size": image.config.image_size, "patch_size": image.config.patch_size}
+    longest = min(config.maximum_tokens, text.config.max_position_embeddings)
+    places = {"vocabulary_size": text.config.vocab_size, "maximum_tokens": longest}
+    config = replace(config, **pixels, **places, **_sizes(image.config, "image"), **_sizes(text.config, "text"))
+    model = DualEncoder(config, public_tokenizer(config.text_pretrained))
+    model.towers["image"], model.towers["text"] = image, text
     return model.train()
 
 

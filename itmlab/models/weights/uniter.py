@@ -21,13 +21,13 @@ from ..cross_encoder import CrossEncoder
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
-# What torch's DataParallel and compile put before a name, what BERT's body has before it, and the names that
-# LayerNorm's weights had in 2018; then parts of public names, and of ours.
+# What torch's DataParallel puts before a name, what BERT's body has before it, and second names of the word embeddings
+# and of the biases above them; then parts of public names, and of ours.
 PUBLIC_NAMES = {
-    r"(^|\.)((module|_orig_mod)\.)+": r"\1",
+    r"^(module\.)+": "",
     r"^(uniter|bert)\.": "",
-    r"\.gamma$": ".weight",
-    r"\.beta$": ".bias",
+    r"^(cls|correction_output)\.predictions\.decoder\.weight$": "text.words.weight",
+    r"\.decoder\.bias$": ".bias",
     r"^embeddings\.word_embeddings\.": "text.words.",
     r"^embeddings\.position_embeddings\.": "text.positions.",
     r"^embeddings\.token_type_embeddings\.": "text.types.",
@@ -86,14 +86,13 @@ def load_public(
         raise ItmlabError("not a .safetensors file", where=where, remedy="convert it: see itmlab.models.load_public")
     with named(file):
         weights = _our_names(read_weights(file))
-        _remove_decoders(weights)
         derived = _derive_heads(weights)
     fresh = tuple(head for head in HEADS if not any(name.startswith(f"heads.{head}.") for name in weights))
     optional = rf"^heads\.({'|'.join(fresh)})\." if fresh else "^$"
     model = build_filled(lambda: CrossEncoder(config, tokenizer), weights, where, optional=optional, seed=seed)
     if fresh or derived:
-        heads = f"fresh: {listed(fresh)}; derived: {listed(derived)}"
-        warnings.warn(f"{file.name}: heads {heads}", FreshHeads, stacklevel=2)
+        message = f"{file.name}: heads fresh: {listed(fresh)}; derived: {listed(derived)}"
+        warnings.warn(message, FreshHeads, stacklevel=2)
     return model
 
 
@@ -104,21 +103,11 @@ def _our_names(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
         name = public_name
         for pattern, replacement in PUBLIC_NAMES.items():
             name = re.sub(pattern, replacement, name)
-        if name in weights:
-            raise ItmlabError(f"the same weight under several names, one of which is {public_name}")
+        if name in weights and not torch.equal(weights[name], value.float()):
+            raise ItmlabError(f"{public_name} is a second name of {name} and has other values")
         if not OF_OTHER_TASKS.match(name):
             weights[name] = value.float()
     return weights
-
-
-def _remove_decoders(weights: dict[str, Tensor]) -> None:
-    """Remove second names of the word embeddings and of the biases above them, which must have the same values."""
-    for head in ("heads.mlm", "heads.woc"):
-        tied = {f"{head}.decoder.weight": "text.words.weight", f"{head}.decoder.bias": f"{head}.bias"}
-        for second, first in tied.items():
-            value = weights.pop(second, None)
-            if value is not None and not torch.equal(value, weights.setdefault(first, value)):
-                raise ItmlabError(f"{second} is not tied to {first}")
 
 
 def _derive_heads(weights: dict[str, Tensor]) -> list[str]:

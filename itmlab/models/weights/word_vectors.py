@@ -10,17 +10,15 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from functools import cache
-from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from ...errors import MissingPart
 from ...text.rules.lexicon import KNOWN, VERBS
 from ...text.tokens import SPECIAL_TOKENS, caption_splitter, tokenizer_of_words
+from ..photographs import wheel_folder
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -35,10 +33,7 @@ def _wordllama() -> "tuple[Float[Tensor, 'piece 256'], Tokenizer]":
     from safetensors.torch import load_file
     from tokenizers import Tokenizer
 
-    package = find_spec("wordllama")
-    if package is None:
-        raise MissingPart("wordllama", "pip install 'itmlab[photos]'", needed_for="this model's words")
-    home = Path(package.submodule_search_locations[0])
+    home = wheel_folder("wordllama", "this model's words")
     return load_file(home / VECTORS)["embedding.weight"].float(), Tokenizer.from_file(str(home / PIECES))
 
 

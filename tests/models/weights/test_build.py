@@ -65,9 +65,9 @@ def test_vit_and_bert_from_local_checkpoints(vit, bert, tmp_path, pictures):
     assert torch.equal(again.encode_captions(again.prepare_captions(WORDS)).pooled, captions.pooled)
 
 
-def test_checkpoints_that_cannot_be_used_are_refused_in_one_line(vit, bert, tmp_path, captions):
+def test_checkpoints_that_cannot_be_used_are_refused_in_one_line(vit, bert, tmp_path):
     def load(name):
-        return build_model(DualEncoderConfig(image_pretrained=str(name)), captions)
+        return build_model(DualEncoderConfig(image_pretrained=str(name), text_pretrained=bert))
 
     refused("folder must hold", load, tmp_path)
     refused("the checkpoint lacks embeddings.cls_token", load, bert)
