@@ -11,16 +11,15 @@ import torch
 from jaxtyping import Float, Int8, Int64
 from scipy.sparse import csr_array, load_npz, save_npz, vstack
 from torch import Tensor
-from tqdm.auto import tqdm
 
 from ..data.captionset import CaptionSet
-from ..errors import ItmlabError, named, printable
+from ..errors import ItmlabError, named
 from ..metrics.cider import Cider, SentenceVectors, pair_scores
 from ..metrics.spice import Spice
 from ..metrics.words import Tokenise
 from ..storage import cache_directory, keep
 
-IMAGES_PER_BLOCK = 100  # judged together, in three seconds: bounds memory, and the time between two signs of progress
+IMAGES_PER_BLOCK = 100  # judged together, which bounds the memory
 FORMAT = 2  # of the cached file: raised when numbers or layout change
 PairScores = Callable[[np.ndarray, np.ndarray], np.ndarray]  # of captions and images, numbered image by image
 
@@ -86,14 +85,13 @@ class CaptionTruth:
 
     Args:
         data: the images and captions.
-        progress: show a progress bar while pairs are judged.
 
     Raises:
         ItmlabError: the data have no world.
     """
 
-    def __init__(self, data: CaptionSet, *, progress: bool = False):
-        self.data, self.progress, self._by_caption = data, progress, None
+    def __init__(self, data: CaptionSet):
+        self.data, self._by_caption = data, None
         if data.world is None:
             raise ItmlabError(
                 "this dataset has no ground truth",
@@ -110,14 +108,9 @@ class CaptionTruth:
         labels = _read(path)
         if labels is None:
             parts = torch.arange(len(data)).split(IMAGES_PER_BLOCK)
-            bar = tqdm(parts, desc=f"{printable(data.name)}: truth of all pairs (cached)", disable=not self.progress)
-            labels = vstack([csr_array(data.world.truth(images).numpy()) for images in bar], format="csr")
+            labels = vstack([csr_array(data.world.truth(images).numpy()) for images in parts], format="csr")
             keep(path, lambda file: save_npz(file, labels))
         self._by_caption = labels.T.tocsr()
-
-    def matrix(self) -> Int8[Tensor, "image caption"]:
-        """The truth of all pairs, as `World.truth`."""
-        return self(torch.arange(len(self.data.captions)), torch.arange(len(self.data))).T
 
     def __call__(
         self, captions: Int64[Tensor, "caption"], images: Int64[Tensor, "image"]

@@ -2,10 +2,9 @@
 
 import pytest
 import torch
-from safetensors.torch import load_file
 
 import itmlab
-from itmlab.train.scores import write_embeddings
+from itmlab.train.scores import embed
 from tests.sessions import SESSIONS
 from tests.train.world import micro
 
@@ -14,12 +13,11 @@ def answers(run, other, data, folder):
     """Everything that is asked of runs, as numbers and texts."""
     run = itmlab.Run(run.directory)  # its model is loaded within the session
     mined = itmlab.mine(run, data, relative_margin=0.0)
-    write_embeddings(run, data, folder / "features.safetensors", force=True)
     yield run.evaluate(data, relevance="cider", ks=(1, 5))
     yield itmlab.ensemble([run, other]).evaluate(data, ks=(1, 5))
     yield repr(run.search("a red field", data=data)), repr(run.search(data.images[3], data=data))
     yield mined.captions.negatives.tolist(), mined.images.negatives.tolist(), str(mined)
-    yield load_file(folder / "features.safetensors")["captions"].tolist()
+    yield embed(run.model, data).captions.tolist()
 
 
 def compared(data, root):
