@@ -134,10 +134,9 @@ def _labelled(recipes: Sequence[Recipe] | Mapping[str, Recipe]) -> dict[str, Rec
 def one_of(labels: Iterable[str], baseline: str | None) -> str:
     """The label that the others are compared with, the first by default; an ItmlabError if it does not exist."""
     labels = list(labels)
-    if baseline is None and labels:
-        return labels[0]
-    check_known(baseline, labels, "recipe")
-    return baseline
+    chosen = labels[0] if baseline is None and labels else baseline
+    check_known(chosen, labels, "recipe")
+    return chosen
 
 
 def directory_name(label: str, recipe: Recipe, data: CaptionSet) -> str:

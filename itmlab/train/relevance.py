@@ -3,7 +3,7 @@
 import hashlib
 import zipfile
 from collections.abc import Callable
-from pathlib import Path
+from contextlib import suppress
 from typing import Literal
 
 import numpy as np
@@ -105,7 +105,9 @@ class CaptionTruth:
         some = torch.arange(0, len(data), max(len(data) // 8, 1))
         digest = hashlib.sha256(f"{FORMAT} {data.fingerprint}".encode() + data.world.truth(some).numpy().tobytes())
         path = cache_directory() / "truth" / f"{digest.hexdigest()[:32]}.npz"
-        labels = _read(path)
+        labels = None
+        with suppress(OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):  # none is there, or a damaged one
+            labels = load_npz(path)
         if labels is None:
             parts = torch.arange(len(data)).split(IMAGES_PER_BLOCK)
             labels = vstack([csr_array(data.world.truth(images).numpy()) for images in parts], format="csr")
@@ -120,11 +122,3 @@ class CaptionTruth:
             self.judge()
         labels = self._by_caption[captions.cpu().numpy()][:, images.cpu().numpy()]
         return torch.from_numpy(labels.toarray()).to(captions.device)
-
-
-def _read(path: Path) -> csr_array | None:
-    """The labels in a cached file, or None where there is none or it is damaged."""
-    try:
-        return load_npz(path)
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
-        return None

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError, printable
+from ..fields import check_known
 from ..metrics import chance_rsum
 from ..models import load_model
 from ..session import usual_defaults
@@ -194,9 +195,7 @@ class Run(Evaluated):
 
 def pretrained(name: str) -> Run:
     """A run that ships with the package; an unknown name is an ItmlabError that lists those there."""
-    if name not in (names := shipped_names()):
-        remedy = f"name the folder of a run, or one of: {', '.join(names) or 'none in this installation'}"
-        raise ItmlabError(f"no folder of a run and no pretrained run {name!r}", remedy=remedy)
+    check_known(name, shipped_names(), "folder of a run and no pretrained run")
     return Run(HOME / name)
 
 
