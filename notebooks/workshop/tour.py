@@ -101,10 +101,14 @@ def tour(notebooks: list[Path], out: Path, *, jobs: int = 1) -> list[Stop]:
     """
     from itmlab.models.photographs import PHOTOS, photos_installed
 
+    from .plots.saving import write_pages
+
     if not photos_installed():
         print(f"{ON_PHOTOGRAPHS}: left out, needs {PHOTOS}", flush=True)
         notebooks = [path for path in notebooks if path.stem != ON_PHOTOGRAPHS]
-    return asyncio.run(_run_all(notebooks, out, jobs))
+    stops = asyncio.run(_run_all(notebooks, out, jobs))
+    write_pages(figure_directory() / "tour")
+    return stops
 
 
 async def _run_all(notebooks: list[Path], out: Path, jobs: int) -> list[Stop]:

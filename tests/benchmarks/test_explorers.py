@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import ipywidgets
 import pytest
 from workshop import analysis, explore
-from workshop.explore.base import Explorer
+from workshop.explore.base import Explorer, PicturePicker
 
 import itmlab
 
@@ -19,10 +19,10 @@ SENTENCES = ["a red bird on a fence", "two dogs play on the grass", "a man rides
 # Controls that ask a model, a parser or a generator of sentences for something new, by notebook.
 MODEL = {
     "02": {"caption"},
-    "03": {"picture", "caption", "generator", "K maskings", "L fillings", "τ", "filter", "seed"},
+    "03": {"picture", "caption", "generator", "filter", "seed"},
     "07": {"picture", "caption", "map"},
     "05": {"sentence"},
-    "10": {"picture", "begin with", "sentence", "rewrite from"},
+    "10": {"picture", "sentence", "rewrite from"},
 }
 
 
@@ -76,6 +76,10 @@ def moves(control: ipywidgets.Widget) -> Iterator[None]:
         values = (options[(options.index(control.value) + 1) % len(options)] for _ in range(MOVES))
     elif isinstance(control, ipywidgets.FloatLogSlider):
         values = (10 ** (control.min + (control.max - control.min) * number / MOVES) for number in range(MOVES))
+    elif isinstance(control, PicturePicker):
+        values = range(1, MOVES + 1)
+    elif isinstance(control, ipywidgets.FileUpload):
+        values = ()
     else:
         values = (control.min + number * control.step for number in range(1, MOVES + 1))
     for value in values:

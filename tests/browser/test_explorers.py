@@ -38,7 +38,7 @@ explore(small_retrievals().models, small_retrievals().data, picture=3)""",
 scenes = itmlab.load("scenes", images=30)
 config = itmlab.recipe("uniter").replace(model__visual="patches").model
 refiller = build_model(config, scenes.captions, seed=0).eval()
-explore.explore_negatives(refiller, scenes, generator="vse_c")""",
+explore.explore_negatives(refiller, scenes)""",
     "words": """from tests.workshop.colour_cross_encoder import ColourCrossEncoder, judging_set
 judging = judging_set()
 explore.explore_words({"cross-encoder": ColourCrossEncoder(judging.captions)}, judging)""",
@@ -51,7 +51,7 @@ def draw():
     title = f"step {steps.value}, drawing {len(drawn)}"
     return [go.Figure(go.Bar(y=[steps.value]), layout={"title": {"text": title}, "height": 300})]
 Explorer([steps], draw)""",
-    "picture": 'plots.committed("pointing_seeing")',
+    "picture": 'plots.draw_result("pointing_seeing")',
 }
 NUMBER = {name: at for at, name in enumerate(CELLS, start=1)}  # cell 0 holds the imports
 FIGURE = ".js-plotly-plot"
@@ -173,9 +173,10 @@ def test_another_picture_brings_another_figure(notebook, name: str) -> None:
 def test_another_generator_brings_other_negatives(notebook) -> None:
     cell = cell_of(notebook, "negatives")
     before = words(cell)
-    assert "the world" in before and "✗" in before
-    cell.locator(".widget-dropdown select").first.select_option("tags")
-    assert "the world" in changed(cell, before, words)
+    assert "the world" in before
+    cell.locator(".widget-dropdown", has_text="generator").locator("select").select_option("vse_c")
+    after = changed(cell, before, words)
+    assert "the world" in after and "✗" in after
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ import pytest
 from PIL import Image
 from workshop.analysis.attention import AttentionMap
 from workshop.plots import saving
-from workshop.plots.canvas import draw_captioned, draw_gallery
+from workshop.plots.canvas import draw_gallery, draw_table
 from workshop.plots.maps import draw_attention_maps
 
 from itmlab.data.captionset import CaptionSet
@@ -69,7 +69,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Pages of every kind, with hostile words wherever words stand."""
     pages = tmp_path_factory.mktemp("pages")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(saving, "shared_browser", lambda: "no Chrome is needed here")
+        patch.setattr(saving, "draw", lambda figure: "no Chrome is needed here")
         write_hostile(pages)
     return pages
 
@@ -91,11 +91,9 @@ def write_hostile(pages: Path) -> None:
     saving.write_pages(pages)
     maps = [AttentionMap(np.eye(4), words, picture) for words in HOSTILE]
     attention = draw_attention_maps({words: maps for words in HOSTILE[:2]}, title=HOSTILE[0], subtitle=HOSTILE[1])
-    saving.write_figure(attention, pages / f"attention {NAMES[2]}.html")
-    saving.write_figure(
-        draw_captioned(picture, HOSTILE, {words: np.zeros(len(HOSTILE)) for words in HOSTILE[:2]}, title=HOSTILE[2]),
-        pages / "captioned.html",
-    )
+    saving.write_page(attention, {}, pages / f"attention {NAMES[2]}.html")
+    table = draw_table({words: HOSTILE for words in HOSTILE[:2]}, title=HOSTILE[2], picture=picture)
+    saving.write_page(table, {}, pages / "table.html")
 
 
 def fragments() -> dict[str, str]:
@@ -149,7 +147,7 @@ def provoke(page) -> None:
 def test_no_word_of_a_page_takes_effect(page, pages: Path) -> None:
     requests = watched(page)
     paths = sorted(pages.glob("*.html"))
-    assert len(paths) == 2 + len(NAMES) + 3  # gallery and plain, names, attention and captioned and index
+    assert len(paths) == 2 + len(NAMES) + 3  # gallery and plain, names, attention and table and index
     for path in paths:
         opened(page, path, drawn=path.name != "index.html")
         title = page.title()
@@ -188,7 +186,7 @@ REACH: list[Callable[[str], str]] = [
 ]
 
 
-@pytest.mark.parametrize("name", ["index", "plain", "captioned"])
+@pytest.mark.parametrize("name", ["index", "plain", "table"])
 def test_the_policy_holds_where_an_escape_were_forgotten(page, folder: Path, website, name: str) -> None:
     (folder / "other.js").write_text(RUN)
     path = folder / f"{name}.html"
@@ -215,7 +213,7 @@ def test_without_the_policy_it_would_have_run(page, folder: Path, website) -> No
 
 
 # One figure of each kind of drawing that the committed ones hold (all of them were opened once).
-DRAWN = ["true_images", "truth_by_knob", "pointing", "kernel_memory_prototypes", "difficulty"]
+DRAWN = ["true_images", "truth_by_knob", "pointing", "kernel_memory", "difficulty"]
 
 
 def test_committed_figures_draw_under_the_policy(page, tmp_path: Path) -> None:

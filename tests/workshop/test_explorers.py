@@ -23,16 +23,15 @@ def test_the_explorers_follow_their_controls() -> None:
             controls(explorer)[name.replace("_", " ")].value = value
         return words(explorer)
 
-    shown = moved(explore.explore_false_negatives(synthetic_study(24)), preset="released", prior_p=0.1, number=20)
+    shown = moved(explore.explore_false_negatives(synthetic_study(24)), preset="released", prior_p=0.1, picture=20)
     assert "p = 0.1, λ = 0.001" in shown and "image 20" in shown
-    assert "caption 47" in moved(explore.explore_false_negatives(synthetic_study(24)), anchor="caption", number=47)
 
     memories = explore.explore_kernel_memory(ColourModel(), small_set(16), anchor=3, pairs=12)
     before = moved(memories)
     controls(memories)["width σ"].value = 1.0
     after = words(memories)
     assert before != after and "σ = 1, m = 8" in after
-    assert "identity" in moved(memories, weights="identity")
+    assert "identity; a colour a cluster" in moved(memories, anchor=5, weights="identity")
 
 
 @pytest.mark.parametrize("explored", ["explore_attention", "explore", "explore_kernel_memory", "study"])

@@ -150,7 +150,7 @@ def draw_both_pictures(
     """
     rows: list[Row] = []
     for heading, named in accuracies.items():
-        rows.append((heading, [None]))
+        rows.append((heading, []))
         for name, both in named.items():
             shades = ((both.wrong, MUTED, ""), (both.right, BLUE, f"{both.right.percent:.1f} %"))
             dots = [Dot(value.percent, value.lower, value.upper, shade, text, at=104) for value, shade, text in shades]

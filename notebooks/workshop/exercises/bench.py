@@ -3,17 +3,17 @@
 One function per exercise, as in `sentences`: its docstring has three hints.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import torch
 from torch import Generator, Tensor
 
 from itmlab.metrics import Interval, holm, verdict
-from itmlab.samplers import Sampler
 from itmlab.text.graph import tokenise
 
-from .judging import Wrong, agrees, exercise, near, run, scenes
-from .sentences import PICTURE, its_caption, one_word_changed
+from .. import analysis
+from .judging import agrees, called, exercise, near, run, scenes, uniform, wrong_if
+from .sentences import PICTURE, must_be, one_word_changed
 
 # 10 Which word is wrong?
 
@@ -28,22 +28,14 @@ def a_correction(answer: Callable) -> str:
 
     torch.where(mismatch >= above, logits.argmax(dim=-1), ids).
     """
-    random = Generator().manual_seed(0)
-    inputs = [
-        (
-            torch.randint(0, 20, (3, 6), generator=random),
-            torch.rand(3, 6, generator=random),
-            torch.randn(3, 6, 20, generator=random),
-            above,
-        )
-        for above in (0.0, 0.5, 0.9)
-    ]
+    ids, mismatch = uniform(2, 3, 6)
+    logits = uniform(3, 6, 20, seed=1)
+    inputs = [((20 * ids).long(), mismatch, logits, above) for above in (0.0, 0.5, 0.9)]
 
     def corrected(ids: Tensor, mismatch: Tensor, logits: Tensor, above: float) -> Tensor:
         return torch.where(mismatch >= above, logits.argmax(dim=-1), ids)
 
-    agrees(answer, corrected, inputs, tolerance=0)
-    return "that is Eq. 9; the paper rewrites every word, which is above=0"
+    return agrees(answer, corrected, inputs, "that is Eq. 9; the paper rewrites every word, which is above=0")
 
 
 @exercise("10.2")
@@ -55,36 +47,17 @@ def score_without_each_word(answer: Callable) -> str:
     For each column: hidden = ids.clone(); hidden[:, column] = mask; the gain is score(hidden) - score(ids). Stack the
     gains with torch.stack(gains, dim=1).
     """
-    random = Generator().manual_seed(0)
+    weights = uniform(7, 30) - 0.5
 
-    def inputs() -> Iterator[tuple[Callable, Tensor, int]]:
-        for _ in range(3):
-            weights = torch.randn(7, 30, generator=random)  # a score that depends on the place and on the piece
-            ids = torch.randint(5, 30, (4, 7), generator=random)
-            yield (lambda pieces, weights=weights: weights[range(7), pieces].sum(dim=1).tanh()), ids, MASK
+    def score(pieces: Tensor) -> Tensor:  # it depends on the place and on the piece
+        return weights[range(7), pieces].sum(dim=1).tanh()
 
     def gains(score: Callable, ids: Tensor, mask: int) -> Tensor:
-        columns = []
-        for column in range(ids.shape[1]):
-            hidden = ids.index_fill(1, torch.tensor([column]), mask)
-            columns.append(score(hidden) - score(ids))
-        return torch.stack(columns, dim=1)
+        hidden = [ids.index_fill(1, torch.tensor(column), mask) for column in range(ids.shape[1])]
+        return torch.stack([score(pieces) - score(ids) for pieces in hidden], dim=1)
 
-    agrees(answer, gains, inputs(), tolerance=1e-5)
-    return "it needs no head: any model with a score can be asked this way"
-
-
-def flagged(sentence: str) -> bool:
-    """Return whether `tags_dc` says that the word that was changed does not fit the picture."""
-    from ..analysis.words import explain_words
-
-    place, new = one_word_changed(its_caption(), sentence)
-    words = explain_words(run("tags_dc"), scenes(regions=True).regions[PICTURE], [sentence])[0].words
-    matches = [word for word in words if word.text.lower() == new]
-    before = [token.lower() for token in tokenise(sentence)][:place].count(new)
-    if before >= len(matches):
-        raise Wrong(f"the model does not read “{new}” as a word of its own; take a plainer one")
-    return matches[before].mismatch > 0.5
+    inputs = [(score, 5 + (25 * uniform(4, 7, seed=seed)).long(), MASK) for seed in range(3)]
+    return agrees(answer, gains, inputs, "it needs no head: any model with a score can be asked this way")
 
 
 @exercise("10.3")
@@ -95,11 +68,13 @@ def a_right_word_flagged(answer: str) -> str:
 
     A monkey is also an animal, a creature, a mammal.
     """
-    is_flagged, entailed = flagged(answer), scenes().world.entails(PICTURE, answer)
-    if not entailed:
-        raise Wrong(f"“{answer}” is {'undecided' if entailed is None else 'false'}, so an objection would be fair")
-    if not is_flagged:
-        raise Wrong("true, and tags_dc does not object")
+    place, new = one_word_changed(answer)
+    words = analysis.explain_words(run("tags_dc"), scenes(regions=True).regions[PICTURE], [answer])[0].words
+    matches = [word for word in words if word.text.lower() == new]
+    before = [token.lower() for token in tokenise(answer)][:place].count(new)
+    wrong_if(before >= len(matches), f"the model does not read “{new}” as a word of its own; take a plainer one")
+    must_be(True, PICTURE, answer)
+    wrong_if(matches[before].mismatch <= 0.5, "true, and tags_dc does not object")
     return "true of the picture, and yet tags_dc objects to the new word"
 
 
@@ -111,14 +86,12 @@ def balanced_accuracy(answer: Callable) -> str:
 
     50 * (flagged[replaced].float().mean() + (~flagged[~replaced]).float().mean()).
     """
-    random = Generator().manual_seed(0)
-    inputs = [(torch.rand(40, generator=random) < 0.3, torch.rand(40, generator=random) < 0.2) for _ in range(3)]
 
     def balanced(flags: Tensor, replaced: Tensor) -> Tensor:
         return 50 * (flags[replaced].float().mean() + (~flags[~replaced]).float().mean())
 
-    agrees(answer, balanced, inputs, tolerance=1e-3)
-    return "a model that never objects has 50 % by this measure, however few words are replaced"
+    inputs = [uniform(2, 40, seed=seed) < 0.3 for seed in range(3)]
+    return agrees(answer, balanced, inputs, "a model that never objects has 50 %, however few words are replaced")
 
 
 # 11 An idea of your own.
@@ -133,30 +106,25 @@ def among_the_hardest(answer: Callable) -> str:
     Call `best(scores, usable(scores, positives), rank)` for rank 0 to 9: an anchor with fewer gets its last again. Set
     the weight of these columns to 1 (of -1 to nothing), and return draw(weights, generator=generator).
     """
-    random, drawn_ranks = Generator().manual_seed(0), set()
+    drawn_ranks = set()
     for number in range(40):
-        scores = torch.rand(6, 14, generator=random)
-        positives = torch.eye(6, 14, dtype=torch.bool)
+        scores, positives = uniform(6, 14, seed=number), torch.eye(6, 14, dtype=torch.bool)
         positives[5] = number % 2 == 0
-        own = scores.diagonal().clone()
-        pair = [answer(scores, positives, own, generator=Generator().manual_seed(number)) for _ in range(2)]
-        if not isinstance(pair[0], Tensor) or pair[0].shape != (6,):
-            raise Wrong("it should return one number per anchor")
-        if not torch.equal(*pair):
-            raise Wrong("the same generator gives other choices: draw from `generator` alone")
-        ranks = scores.masked_fill(positives, -1).argsort(dim=1, descending=True).argsort(dim=1)
-        for anchor, choice in enumerate(pair[0].tolist()):
+        seeded = (Generator().manual_seed(number) for _ in range(2))
+        chosen, again = (called(answer, scores, positives, scores.diagonal(), generator=each) for each in seeded)
+        is_right_shape = isinstance(chosen, Tensor) and chosen.shape == (6,)
+        wrong_if(not is_right_shape, "it should return one number per anchor")
+        wrong_if(not chosen.equal(again), "the same generator gives other choices: draw from `generator` alone")
+        hardest = scores.masked_fill(positives, -1).topk(10, dim=1).indices.tolist()
+        for anchor, choice in enumerate(chosen.tolist()):
             if positives[anchor].all():
-                if choice != -1:
-                    raise Wrong("an anchor without a negative should get -1")
-            elif choice < 0 or positives[anchor, choice] or ranks[anchor, choice] >= 10:
-                raise Wrong(f"anchor {anchor} gets candidate {choice}, which is not among its ten hardest negatives")
-            else:
-                drawn_ranks.add(int(ranks[anchor, choice]))
-    if len(drawn_ranks) < 10:
-        raise Wrong(f"only ranks {sorted(drawn_ranks)} are ever drawn, expected all of 0 to 9")
-    kind = "a Sampler" if isinstance(answer, Sampler) else "a function; as a Sampler it goes into a recipe"
-    return f"all ten ranks are drawn, and equally from equal generators ({kind})"
+                wrong_if(choice != -1, "an anchor without a negative should get -1")
+                continue
+            unexpected = f"anchor {anchor} gets candidate {choice}, which is not among its ten hardest negatives"
+            wrong_if(choice not in hardest[anchor], unexpected)
+            drawn_ranks.add(hardest[anchor].index(choice))
+    wrong_if(len(drawn_ranks) < 10, f"only ranks {sorted(drawn_ranks)} are ever drawn, expected all of 0 to 9")
+    return "all ten ranks are drawn, and equally from equal generators; as a Sampler it goes into a recipe"
 
 
 @exercise("11.2")
@@ -168,8 +136,8 @@ def growing_margin(answer: Callable) -> str:
     lambda margin, step, total_steps: margin * (step + 1) / total_steps.
     """
     inputs = [(0.3, step, 40) for step in (0, 7, 39)]
-    agrees(answer, lambda margin, step, total: torch.tensor(margin * (step + 1) / total), inputs, tolerance=1e-6)
-    return "a loss that names `context` gets step and total_steps from it"
+    says = "a loss that names `context` gets step and total_steps from it"
+    return agrees(answer, lambda margin, step, total: margin * (step + 1) / total, inputs, says)
 
 
 INTERVALS = ((2.0, 0.4, 3.5), (-0.4, -1.6, 0.7), (-2.1, -3.0, -1.1), (0.4, -0.4, 1.1))  # the last is "within 3 of 0"
@@ -183,12 +151,11 @@ def four_verdicts(answer: tuple[str, ...]) -> str:
 
     Above 0 for the first three, between -3 and 3 for the fourth; an interval that crosses its mark is "not seen".
     """
-    if len(answer) != len(INTERVALS):
-        raise Wrong(f"{len(INTERVALS)} words are expected, got {len(answer)}")
-    for at, (word, ends) in enumerate(zip(answer, INTERVALS, strict=True)):
-        equal = {"expected": "equal", "margin": 3.0} if at == 3 else {}
-        if word != verdict(Interval(*ends), **equal):
-            raise Wrong(f"the {('first', 'second', 'third', 'fourth')[at]} is not {word!r}")
+    *above_zero, around_zero = (Interval(*ends) for ends in INTERVALS)
+    right = [*map(verdict, above_zero), verdict(around_zero, expected="equal", margin=3.0)]
+    wrong_if(len(answer) != len(right), f"{len(right)} words are expected, got {len(answer)}")
+    for place, word, wanted in zip(("first", "second", "third", "fourth"), answer, right, strict=True):
+        wrong_if(word != wanted, f"the {place} is not {word!r}")
     return "where an interval crosses its mark, it decides neither for nor against the claim"
 
 
@@ -200,10 +167,8 @@ def holm_correction(answer: Callable) -> str:
 
     scaled = sorted p * (n, n-1, ..., 1); running maximum; at most 1; back into the old order.
     """
-    random = Generator().manual_seed(0)
-    inputs = [(torch.rand(number, generator=random).tolist(),) for number in (1, 3, 6)]
-    agrees(answer, lambda values: torch.tensor(holm(values)), inputs, tolerance=1e-5)
-    return "`Comparison` does this for all the differences that it shows"
+    inputs = [(uniform(number).tolist(),) for number in (1, 3, 6)]
+    return agrees(answer, holm, inputs, "`Comparison` does this for all the differences that it shows")
 
 
 # 12 On photographs.
@@ -218,8 +183,8 @@ def chance_of_a_search(answer: Callable) -> str:
     lambda pictures, k: 100 * min(k, pictures) / pictures.
     """
     inputs = [(pictures, k) for pictures in (5, 20, 87) for k in (1, 5, 10)]
-    agrees(answer, lambda pictures, k: torch.tensor(100 * min(k, pictures) / pictures), inputs, tolerance=1e-6)
-    return "so a sum of recalls says little without how many pictures were searched"
+    says = "so a sum of recalls says little without how many pictures were searched"
+    return agrees(answer, lambda pictures, k: 100 * min(k, pictures) / pictures, inputs, says)
 
 
 @exercise("12.2")
@@ -230,14 +195,9 @@ def what_a_margin_leaves(answer: Callable) -> str:
 
     scores <= positive - margin * abs(positive).
     """
-    random = Generator().manual_seed(0)
-    inputs = [(torch.rand(8, generator=random), 0.2 + 0.1 * number, 0.05 * number) for number in range(1, 5)]
-
-    def allowed(scores: Tensor, positive: float, margin: float) -> Tensor:
-        return scores <= positive - margin * abs(positive)
-
-    agrees(answer, allowed, inputs, tolerance=0)
-    return "what scores nearly as the positive is left out, whether it is false or true"
+    inputs = [(uniform(8, seed=number), 0.2 + 0.1 * number, 0.05 * number) for number in range(1, 5)]
+    says = "what scores nearly as the positive is left out, whether it is false or true"
+    return agrees(answer, lambda scores, positive, margin: scores <= positive - margin * abs(positive), inputs, says)
 
 
 # 13 Real data and GPUs.
@@ -252,8 +212,8 @@ def what_adam_holds(answer: Callable) -> str:
     lambda millions, copies: 4 * (4 + copies) * millions / 1000, in gigabytes.
     """
     inputs = [(millions, copies) for millions in (14, 100, 335) for copies in (0, 1)]
-    agrees(answer, lambda millions, copies: torch.tensor(4 * (4 + copies) * millions / 1000), inputs, tolerance=1e-5)
-    return "what autograd keeps for the backward pass comes on top, and grows with the batch"
+    says = "what autograd keeps for the backward pass comes on top, and grows with the batch"
+    return agrees(answer, lambda millions, copies: 4 * (4 + copies) * millions / 1000, inputs, says)
 
 
 @exercise("13.2")

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from inspect import getdoc
@@ -14,9 +13,9 @@ from torch import Tensor
 
 from itmlab.data import load
 from itmlab.data.captionset import CaptionSet
+from itmlab.data.faults import one_line
 from itmlab.errors import ItmlabError
 from itmlab.fields import did_you_mean, typed
-from itmlab.synthesis.negative import Generate
 from itmlab.train import pretrained
 from itmlab.train.recipes import Recipe
 from itmlab.train.scores import similarity
@@ -62,9 +61,9 @@ def check(number: str, answer: Any = None) -> Verdict:
     if answer is None:
         return Verdict(number, None, f"no answer yet, expected {in_words(wanted)}")
     try:
-        answer = typed_as(wanted, _plain(answer))
-    except Wrong as wrong:  # an answer of another type does not count as a try
-        return Verdict(number, False, str(wrong))
+        answer = typed(wanted, _plain(answer), "answer")
+    except ItmlabError:  # an answer of another type does not count as a try
+        return Verdict(number, False, f"that does not answer this question, expected {in_words(wanted)}")
     try:
         return Verdict(number, True, judge(answer))
     except Wrong as wrong:
@@ -72,19 +71,9 @@ def check(number: str, answer: Any = None) -> Verdict:
     except ItmlabError as error:  # raised by a function of the package, for example for a number out of range
         message = error.what
     _wrong_tries[number] += 1
-    return Verdict(number, False, message + next_hint(number))
-
-
-def next_hint(number: str) -> str:
-    """The hint for this wrong try, as a line of its own; the last hint is repeated."""
-    hints = hints_of(EXERCISES[number])
+    hints = [" ".join(paragraph.split()) for paragraph in getdoc(judge).split("\n\n")]
     level = min(_wrong_tries[number], len(hints))
-    return f"\n  Hint {level} of {len(hints)}: {hints[level - 1]}" if hints else ""
-
-
-def hints_of(judge: Callable[[Any], str]) -> list[str]:
-    """The hints of an exercise: the paragraphs of its judge's docstring."""
-    return [" ".join(paragraph.split()) for paragraph in (getdoc(judge) or "").split("\n\n") if paragraph]
+    return Verdict(number, False, f"{message}\n  Hint {level} of {len(hints)}: {hints[level - 1]}")
 
 
 def exercise(number: str) -> Callable[[Callable[[Any], str]], Callable[[Any], str]]:
@@ -93,7 +82,7 @@ def exercise(number: str) -> Callable[[Callable[[Any], str]], Callable[[Any], st
 
 
 WORDS = {str: "a sentence in quotation marks", int: "a whole number", float: "a number", Recipe: "a recipe"}
-WORDS |= {Generate: "a function", Callable: "a function", dict: "a dictionary of settings"}
+WORDS |= {Callable: "a function", dict: "a dictionary of settings"}
 
 
 def in_words(wanted: Any) -> str:
@@ -104,22 +93,6 @@ def in_words(wanted: Any) -> str:
     if parts[-1] is Ellipsis:
         return f"a list, each part {in_words(parts[0])}"
     return "(" + ", ".join(map(in_words, parts)) + ")"
-
-
-def typed_as(wanted: Any, answer: Any) -> Any:
-    """Return the answer if it has the wanted type.
-
-    Raises:
-        Wrong: it has another type.
-    """
-    predicates = {dict: lambda it: isinstance(it, dict), Recipe: lambda it: isinstance(it, Recipe)}
-    predicates |= {Generate: callable, Callable: callable}
-    with suppress(ItmlabError):
-        if wanted not in predicates:
-            return typed(wanted, answer, "answer")
-        if predicates[wanted](answer):
-            return answer
-    raise Wrong(f"that does not answer this question, expected {in_words(wanted)}")
 
 
 def _plain(answer: Any) -> Any:
@@ -150,36 +123,70 @@ def scores(name: str) -> Float[Tensor, "image caption"]:
     return similarity(run(name).model, scenes())
 
 
+def uniform(*shape: int, seed: int = 0) -> Tensor:
+    """Return random numbers from 0 to 1, the same at each call."""
+    return torch.rand(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+def wrong_if(fault: Any, message: str) -> None:
+    """Raise `Wrong` with this message if there is a fault."""
+    if fault:
+        raise Wrong(message)
+
+
 def within(number: int, of: Sequence[Any], kind: str) -> int:
-    if not 0 <= number < len(of):
-        raise Wrong(f"there is no {kind} {number}, only 0 to {len(of) - 1}")
+    wrong_if(not 0 <= number < len(of), f"there is no {kind} {number}, only 0 to {len(of) - 1}")
     return number
 
 
+def unannotated(picture: int, caption: int, label: str = "true") -> str:
+    """Return the words of a caption of another picture that the world calls "true" or "false" of this one."""
+    words = scenes().captions[within(caption, scenes().captions, "caption")]
+    annotated = scenes().positives[within(picture, scenes(), "picture"), caption]
+    wrong_if(annotated, f"“{words}” was written for picture {picture}, so this pair is annotated")
+    actual = {1: "true", 0: "false", -1: "undecided"}[int(truth()[picture, caption])]
+    wrong_if(actual != label, f"the world calls “{words}” {actual} of picture {picture}, not {label}")
+    return words
+
+
 def near(answer: float, right: float, tolerance: float, quantity: str) -> None:
-    if abs(answer - right) > tolerance:
-        raise Wrong(f"{quantity} is too {'large' if answer > right else 'small'} with {answer:g}")
+    size = "large" if answer > right else "small"
+    wrong_if(abs(answer - right) > tolerance, f"{quantity} is too {size} with {answer:g}")
+
+
+def called(answer: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """Call a student's function.
+
+    Raises:
+        Wrong: it fails.
+    """
+    try:
+        return answer(*arguments, **options)
+    except Exception as error:
+        raise Wrong(f"it fails with {type(error).__name__}: {one_line(error, 200)}") from None
 
 
 def agrees(
-    answer: Callable[..., Any], expected: Callable[..., Tensor], inputs: Iterable[tuple[Any, ...]], tolerance: float
-) -> None:
-    """Compare a student's function with the package's on several inputs.
+    answer: Callable[..., Any],
+    expected: Callable[..., Any],
+    inputs: Iterable[tuple[Any, ...]],
+    says: str,
+    tolerance: float = 1e-4,
+) -> str:
+    """Compare a student's function with the package's on several inputs, and return `says` if they agree.
 
     Raises:
         Wrong: the function fails, or returns another shape or other values.
     """
     for number, arguments in enumerate(inputs, start=1):
-        wanted = expected(*arguments)
+        wanted = torch.as_tensor(expected(*arguments))
         copies = [argument.clone() if isinstance(argument, Tensor) else argument for argument in arguments]
-        try:
-            result = torch.as_tensor(answer(*copies)).detach().to(wanted)
-        except Exception as error:
-            raise Wrong(f"it fails with {type(error).__name__}: {' '.join(str(error).split())[:200]}") from None
-        if result.shape != wanted.shape:
-            raise Wrong(f"it returns the shape {tuple(result.shape)}, expected {tuple(wanted.shape)}")
+        result = called(lambda *given: torch.as_tensor(answer(*given)), *copies).detach().to(wanted)
+        shapes = f"it returns the shape {tuple(result.shape)}, expected {tuple(wanted.shape)}"
+        wrong_if(result.shape != wanted.shape, shapes)
         different = ~torch.isclose(result, wanted, rtol=tolerance, atol=tolerance)
         if different.any():
             place = tuple(different.nonzero()[0].tolist())
             values = f"{float(result[place]):.4g}, expected {float(wanted[place]):.4g}"
             raise Wrong(f"test input {number}: at {list(place)} it returns {values}")
+    return says

@@ -5,12 +5,15 @@ from functools import cache
 
 import torch
 from torch import Tensor
+from torch.nn.functional import normalize
 
 from itmlab.models.encoded import evaluating
 from itmlab.samplers import Hardest
 from itmlab.train.scores import Embeddings, embed
 
-from .judging import Wrong, agrees, exercise, near, run, scenes, truth, within
+from .. import analysis
+from ..analysis.attention import enlarge
+from .judging import Wrong, agrees, exercise, near, run, scenes, unannotated, uniform, within, wrong_if
 
 # 05 Where features lie, and how hard negatives are.
 
@@ -33,16 +36,10 @@ def neighbours_on_a_map(answer: Callable) -> str:
     With `near` and `shown` of shape (point, k):
     `(near[:, :, None] == shown[:, None, :]).any(dim=2).float().mean()`.
     """
-    from ..analysis.embeddings import neighbours_kept
-
-    generator = torch.Generator().manual_seed(0)
-    inputs = []
-    for k in (1, 5, 10):
-        points = torch.randn(60, 8, generator=generator)
-        points = points / points.norm(dim=1, keepdim=True)
-        inputs.append((points, points[:, :2] + 0.3 * torch.randn(60, 2, generator=generator), k))
-    agrees(answer, lambda *given: torch.tensor(neighbours_kept(*given)), inputs, tolerance=1e-4)
-    return "equal to the package's measure"
+    points = normalize(uniform(60, 8) - 0.5, dim=1)
+    places = points[:, :2] + 0.5 * uniform(60, 2, seed=1)
+    inputs = [(points, places, k) for k in (1, 5, 10)]
+    return agrees(answer, analysis.neighbours_kept, inputs, "equal to the package's measure")
 
 
 @exercise("05.2")
@@ -75,10 +72,8 @@ def difficulty_of_negatives(answer: Callable) -> str:
         chosen = Hardest()(scores, positives, matches, generator=torch.Generator())
         return scores.gather(1, chosen[:, None])[:, 0] - matches
 
-    generator = torch.Generator().manual_seed(0)
-    inputs = [(2 * torch.rand(n, n, generator=generator) - 1, torch.eye(n).bool()) for n in (2, 5, 32)]
-    agrees(answer, expected, inputs, tolerance=1e-5)
-    return "equal to what the package's sampler of hardest negatives chooses"
+    inputs = [(2 * uniform(n, n) - 1, torch.eye(n).bool()) for n in (2, 5, 32)]
+    return agrees(answer, expected, inputs, "equal to what the package's sampler of hardest negatives chooses")
 
 
 @exercise("05.4")
@@ -92,9 +87,9 @@ def a_margin(answer: float) -> str:
     positives, similarity = scenes().positives, features().images @ features().captions.T
     matches = (similarity * positives).sum(1) / positives.sum(1)
     hard = float((((similarity > matches[:, None] - answer) & ~positives).sum(1) / (~positives).sum(1)).mean())
-    if abs(hard - 0.1) > 0.01:
-        raise Wrong(f"with a margin of {answer:g}, {hard:.1%} of a picture's negatives are hard")
-    return f"{hard:.1%} of a picture's negatives are hard"
+    says = f"with a margin of {answer:g}, {hard:.1%} of a picture's negatives are hard"
+    wrong_if(abs(hard - 0.1) > 0.01, says)
+    return says
 
 
 @exercise("05.5")
@@ -106,18 +101,12 @@ def a_difficult_false_negative(answer: tuple[int, int]) -> str:
     `best = scores.masked_fill(~positives, -1).amax(dim=1)`, then
     `((scores > best[:, None]) & truth & ~positives).nonzero()`.
     """
-    data, similarity = scenes(), features().images @ features().captions.T
-    picture, caption = within(answer[0], data, "picture"), within(answer[1], data.captions, "caption")
-    words, best = data.captions[caption], similarity[picture][data.positives[picture]].max()
-    if data.positives[picture, caption]:
-        raise Wrong(f"“{words}” was written for picture {picture}")
-    if truth()[picture, caption] != 1:
-        raise Wrong(f"“{words}” is not true of picture {picture}")
-    if similarity[picture, caption] <= best:
-        raise Wrong(
-            f"a caption of picture {picture} scores higher: {best:.3f}, yours {similarity[picture, caption]:.3f}"
-        )
-    return f"“{words}” has a difficulty of {similarity[picture, caption] - best:+.3f}, and it is true"
+    words, (picture, caption) = unannotated(*answer), answer
+    similarity = features().captions @ features().images[picture]
+    best = similarity[scenes().positives[picture]].max()
+    higher = f"a caption of picture {picture} scores higher: {best:.3f}, yours {similarity[caption]:.3f}"
+    wrong_if(similarity[caption] <= best, higher)
+    return f"“{words}” has a difficulty of {similarity[caption] - best:+.3f}, and it is true"
 
 
 @exercise("05.6")
@@ -129,14 +118,11 @@ def a_caption_between_pictures(answer: int) -> str:
     Go through `((truth & ~positives).sum(dim=0)).argsort(descending=True).tolist()` and stop at the first caption whose
     batch has `batch.true.sum() >= 2` and `(batch.true & batch.hard).any()`.
     """
-    from ..analysis.embeddings import batch_neighbourhood
-
     caption = within(answer, scenes().captions, "caption")
-    batch = batch_neighbourhood(features(), scenes(), caption, "caption")
+    batch = analysis.batch_neighbourhood(features(), scenes(), caption, "caption")
     true, hard = int(batch.true.sum()), int((batch.true & batch.hard).sum())
     counts = f"in its batch are {true} true pictures that are not annotated, {hard} of them hard"
-    if true < 2 or not hard:
-        raise Wrong(counts)
+    wrong_if(true < 2 or not hard, counts)
     return counts
 
 
@@ -153,21 +139,15 @@ def accuracy_of_pointing(answer: Callable) -> str:
     `large = interpolate(maps[:, None], masks.shape[1:], mode="bilinear").flatten(1)`, then
     `masks.flatten(1).gather(1, large.argmax(dim=1, keepdim=True)).float().mean()`.
     """
-    from ..analysis.attention import enlarge
 
     def expected(maps: Tensor, masks: Tensor) -> Tensor:
         peaks = [enlarge(weights.numpy(), *mask.shape).argmax() for weights, mask in zip(maps, masks, strict=True)]
         hits = [mask.flatten()[int(peak)] for peak, mask in zip(peaks, masks, strict=True)]
         return torch.tensor(hits).float().mean()
 
-    generator = torch.Generator().manual_seed(0)
-    inputs = []
-    for size in (24, 96):
-        rows = torch.arange(size)[None, :, None]
-        masks = (rows < torch.randint(size, (40, 1, 1), generator=generator)).expand(40, size, size)
-        inputs.append((torch.rand(40, 8, 8, generator=generator), masks))
-    agrees(answer, expected, inputs, tolerance=1e-5)
-    return "equal to the package's pointing accuracy"
+    masks = uniform(40, 12, 12, seed=1) < 0.4
+    inputs = [(uniform(40, 8, 8), torch.kron(masks, torch.ones(1, size, size).bool())) for size in (2, 8)]
+    return agrees(answer, expected, inputs, "equal to the package's pointing accuracy")
 
 
 @exercise("07.2")
@@ -178,11 +158,9 @@ def the_middle(answer: float) -> str:
 
     The mean of `bool(mask[48, 48])` over all these masks.
     """
-    from ..analysis.attention import word_masks
-
     data = scenes()
     firsts = [int(captions[0]) for captions in data.captions_of_image[:100]]
-    masks = [mask for caption in firsts for mask in word_masks(run("fne"), data, caption) if mask is not None]
+    masks = [mask for caption in firsts for mask in analysis.word_masks(run("fne"), data, caption) if mask is not None]
     right = sum(bool(mask[48, 48]) for mask in masks) / len(masks)
     near(answer, right, 0.005, "the share")
     return f"{right:.1%} of {len(masks)} words: before the alignment, the maps point no better"
@@ -190,10 +168,8 @@ def the_middle(answer: float) -> str:
 
 def pointing_of(answer: tuple[int, str], measure: str) -> bool:
     """Return whether the map of a word of a caption has its peak inside what the word means."""
-    from ..analysis.attention import caption_maps, enlarge
-
     caption, data = within(answer[0], scenes().captions, "caption"), scenes()
-    rows, masks = caption_maps({"fne": run("fne")}, data, caption, measure=measure, named=True)
+    rows, masks = analysis.caption_maps({"fne": run("fne")}, data, caption, measure=measure, named=True)
     for entry, mask in zip(rows["fne"], masks, strict=True):
         if entry.word.casefold() == answer[1].casefold():
             return bool(mask.flat[enlarge(entry.weights, *mask.shape).argmax()])
@@ -209,8 +185,7 @@ def a_miss(answer: tuple[int, str]) -> str:
 
     Take any caption's number, for example 0 to 9, and one of its nouns or colours.
     """
-    if pointing_of(answer, "similarity"):
-        raise Wrong(f"the peak of “{answer[1]}” lies inside what it means")
+    wrong_if(pointing_of(answer, "similarity"), f"the peak of “{answer[1]}” lies inside what it means")
     return f"the peak of “{answer[1]}” lies elsewhere"
 
 
@@ -222,14 +197,15 @@ def drops_by_word(answer: Callable) -> str:
 
     `[score(caption) - score(" ".join(words[:i] + words[i + 1:])) for i in range(len(words))]`
     """
-    from ..analysis.attention import word_drops
 
     def score(sentence: str) -> float:
         return sum(at * ord(letter) for at, letter in enumerate(sentence)) % 101 / 101
 
+    def expected(score: Callable, caption: str) -> list[float]:
+        return [drop for _, drop in analysis.word_drops(score, caption)]
+
     inputs = [(score, scenes().captions[at]) for at in (0, 7, 613)]
-    agrees(answer, lambda *given: torch.tensor([drop for _, drop in word_drops(*given)]), inputs, tolerance=1e-4)
-    return "equal to the package's drops of the score"
+    return agrees(answer, expected, inputs, "equal to the package's drops of the score")
 
 
 @exercise("07.5")
@@ -242,6 +218,5 @@ def two_that_disagree(answer: tuple[int, str]) -> str:
     Try the words of the caption that is drawn above: three of its four words hit by similarity only.
     """
     likeness, hangs_on = (pointing_of(answer, measure) for measure in ("similarity", "gradient"))
-    if likeness == hangs_on:
-        raise Wrong(f"of “{answer[1]}” both {'hit' if likeness else 'miss'}")
+    wrong_if(likeness == hangs_on, f"of “{answer[1]}” both {'hit' if likeness else 'miss'}")
     return f"of “{answer[1]}” the {'similarity' if likeness else 'relevance'} hits, and the other misses"

@@ -1,4 +1,4 @@
-// A search box over thumbnails of pictures; a click or the keyboard chooses one. See gallery.py.
+// A search box over thumbnails of pictures; a click or the keyboard chooses one. See base.py.
 
 const STYLE = `
 .itmlab-gallery { font: 13px/18px Arial, sans-serif; color: var(--jp-ui-font-color1, #222); width: 100% }

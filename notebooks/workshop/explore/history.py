@@ -32,8 +32,7 @@ def view(run: Run | str | Path) -> go.Figure:
     True
     """
     run = run if isinstance(run, Run) else Run(run)
-    steps = [record for record in run.history if record.get("kind") == "step"]
-    epochs = [record for record in run.history if record.get("kind") == "epoch"]
+    steps, epochs = ([record for record in run.history if record.get("kind") == kind] for kind in ("step", "epoch"))
     panels = {
         "loss": {
             "every tenth step": Line(_column(steps, "loss"), _column(steps, "step"), shade=BLUE, width=1),
@@ -41,19 +40,15 @@ def view(run: Run | str | Path) -> go.Figure:
         },
         "validation recall, %": _recalls([epoch for epoch in epochs if "i2t" in epoch]),
     }
-    with_gradients = [step for step in steps if "gradients" in step]
-    if with_gradients:
+    if with_gradients := [step for step in steps if "gradients" in step]:
         counts = np.array([step["gradients"] for step in with_gradients])
-        ends = SMALLEST + np.array([0, counts.shape[1]])
-        exponents = _band(counts, ends, _column(with_gradients, "step"))
-        panels["gradients, as powers of two"] = {"gradients": exponents}
-    with_cosines = [step for step in steps if "cosines" in step]
-    if with_cosines:
-        at = _column(with_cosines, "step")
-        panels["cosines of the batch"] = {}
+        band = _band(counts, (SMALLEST, SMALLEST + counts.shape[1]), _column(with_gradients, "step"))
+        panels["gradients, as powers of two"] = {"gradients": band}
+    if with_cosines := [step for step in steps if "cosines" in step]:
+        cosines = panels["cosines of the batch"] = {}
         for kind, shade in (("positive", MATCH), ("negative", MISMATCH)):
             counts = np.array([step["cosines"][kind] for step in with_cosines])
-            panels["cosines of the batch"][f"{kind}s"] = _band(counts, (-1, 1), at, shade)
+            cosines[f"{kind}s"] = _band(counts, (-1, 1), _column(with_cosines, "step"), shade=shade)
     last = f"step {run.history[-1]['step']:,}" if run.history else "nothing trained yet"
     recipe, state = run.recipe, "finished" if run.finished else "not finished"
     subtitle = f"{recipe.size}, seed {recipe.seed}; {last}, {len(epochs)} epochs, {state}"
@@ -75,22 +70,10 @@ def _recalls(epochs: list[dict[str, Any]]) -> dict[str, Line]:
     return curves
 
 
-def _band(
-    counts: Int[ndarray, "step bin"], ends: tuple[float, float], at: Float[ndarray, "step"], shade: str | None = None
-) -> Line:
-    low, middle, high = quantiles(counts, ends, (0.1, 0.5, 0.9))
-    return Line(middle, at, low, high, shade=shade)
-
-
-def quantiles(
-    counts: Int[ndarray, "step bin"], ends: tuple[float, float], shares: tuple[float, ...]
-) -> list[Float[ndarray, "step"]]:
-    """Return the values below which these shares of each histogram lie, with linear interpolation within bins.
-
-    >>> quantiles(np.array([[0, 10, 0, 0]]), (-1, 1), (0.5,))
-    [array([-0.25])]
-    """
+def _band(counts: Int[ndarray, "step bin"], ends: tuple[float, float], at: ndarray, **look: Any) -> Line:
+    """Return the median of each histogram, with the tenth and the ninetieth percentile."""
     edges = np.linspace(*ends, counts.shape[1] + 1)
-    below = np.concatenate([np.zeros((len(counts), 1)), np.cumsum(counts, axis=1)], axis=1)
+    below = np.pad(counts.cumsum(axis=1), ((0, 0), (1, 0)))
     below = below / below[:, -1:].clip(min=1)
-    return [np.array([np.interp(share, row, edges) for row in below]) for share in shares]
+    low, middle, high = np.array([np.interp((0.1, 0.5, 0.9), row, edges) for row in below]).T
+    return Line(middle, at, low, high, **look)

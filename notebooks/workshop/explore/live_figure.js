@@ -1,4 +1,4 @@
-// Draws a live figure in a page and reports clicks, hovers and selections to its model; see explorer.py.
+// Draws a live figure in a page and reports clicks, hovers and selections to its model; see base.py.
 
 const plotly = (library) => (window.itmlabPlotly ??= (async () => {
   const packed = new Blob([library.get("script")]).stream().pipeThrough(new DecompressionStream("gzip"));

@@ -1,6 +1,6 @@
-"""The explorer of attention (which word lands where, what lands on a patch), and the base of those with a pointer."""
+"""The explorer of attention: which word lands where, and what lands on a patch."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -8,17 +8,15 @@ import ipywidgets
 import plotly.graph_objects as go
 
 from itmlab.data.captionset import CaptionSet
-from itmlab.metrics.ranking import require_positives
 
 from ..analysis.attention import AttentionMap, Measure, caption_maps, dual_encoder_of, spoken_words
 from ..plots.maps import draw_attention_maps, draw_words_on_patch
-from .base import Explorer, wide
-from .gallery import PicturePicker
+from .base import PicturePicker, PointExplorer, captions_in, wide
 
 ALL = "all"
 
 
-def explore_attention(runs: Mapping[str, Any], data: CaptionSet) -> Explorer:
+def explore_attention(runs: Mapping[str, Any], data: CaptionSet) -> PointExplorer:
     """Return the explorer of attention over a set's pictures.
 
     Maps show the similarity of word and patch, or the gradient's relevance; where the data have a world, a white line
@@ -32,44 +30,36 @@ def explore_attention(runs: Mapping[str, Any], data: CaptionSet) -> Explorer:
     Raises:
         ItmlabError: an image has no caption.
     """
-    require_positives(data.image_of_caption, len(data), "image")
-    names, state = list(runs), {"patch": -1}
     picture = PicturePicker(data)
-    caption = ipywidgets.Dropdown(description="caption", **wide(678))
-    word = ipywidgets.Dropdown(description="word", **wide())
+    names, state = list(runs), {"patch": -1}
+    caption = ipywidgets.Dropdown(options=captions_in(data, picture.value), description="caption", **wide(678))
+    word = ipywidgets.Dropdown(options=[(ALL, -1)], description="word", **wide())
     checkpoint = ipywidgets.Dropdown(options=[ALL, *names], description="checkpoint", **wide())
     measure = ipywidgets.Dropdown(options=["similarity", "gradient"], description="map", **wide())
 
     @lru_cache(maxsize=16)  # what the last few captions were read as
-    def read(name: str, index: int, by: Measure) -> tuple[list[AttentionMap], list[Any]]:
-        maps, outlines = caption_maps({name: runs[name]}, data, index, measure=by)
-        return maps[name], outlines
+    def read(index: int, by: Measure) -> tuple[dict[str, list[AttentionMap]], list[Any]]:
+        return caption_maps(runs, data, index, measure=by)
 
     def picture_moved() -> None:
-        captions = data.captions_of_image[picture.value].tolist()
-        caption.options = [(data.captions[index], index) for index in captions]
-        caption.value = captions[0]
+        caption.options = captions_in(data, picture.value)
         state["patch"] = -1
 
     def caption_moved() -> None:
-        if caption.value is None:
-            return
         words = (text for _, text, _ in spoken_words(dual_encoder_of(runs[names[0]]), data.captions[caption.value]))
         word.options = [(ALL, -1), *((text, index) for index, text in enumerate(words))]
-        word.value = -1
 
     def maps() -> dict[str, list[AttentionMap]]:
-        chosen = names if checkpoint.value == ALL else [checkpoint.value]
-        return {name: read(name, caption.value, measure.value)[0] for name in chosen}
+        drawn = read(caption.value, measure.value)[0]
+        return drawn if checkpoint.value == ALL else {checkpoint.value: drawn[checkpoint.value]}
 
     def figure(only: int) -> go.Figure:
-        drawn, outlines = maps(), read(names[0], caption.value, measure.value)[1]
-        subtitle = f"“{data.captions[caption.value]}”"
+        drawn, outlines = maps(), read(caption.value, measure.value)[1]
         numbers = range(len(outlines)) if only < 0 else [only]
         return draw_attention_maps(
             {name: [row[number] for number in numbers] for name, row in drawn.items()},
             title="Where each word lands" if only < 0 else f"Where “{drawn[next(iter(drawn))][only].word}” lands",
-            subtitle=subtitle,
+            subtitle=f"“{data.captions[caption.value]}”",
             outlines=[outlines[number] for number in numbers],
             numbers=numbers,
         )
@@ -99,68 +89,6 @@ def explore_attention(runs: Mapping[str, Any], data: CaptionSet) -> Explorer:
         elif spoken(number):
             word.value = number
 
-    picture_moved()
     caption_moved()
     controls = [picture, checkpoint, caption, word, measure]
-    return PointExplorer(controls, draw, card, pick, following={picture: picture_moved, caption: caption_moved})
-
-
-# The base of explorers that answer the pointer.
-
-Point = tuple[str, int]  # its kind (its trace's `meta`) and its number (its `customdata`)
-
-
-class PointExplorer(Explorer):
-    """An explorer whose first figure answers the pointer: `card` is the second figure for a point, `pick` a click's.
-
-    `shared` is the second figure for the points inside a lasso, and `selection` holds their numbers by kind.
-    """
-
-    def __init__(
-        self,
-        controls: Sequence[ipywidgets.Widget],
-        draw: Callable[[], Sequence[go.Figure]],
-        card: Callable[[str, int], go.Figure],
-        pick: Callable[[str, int], None],
-        shared: Callable[[Sequence[Point]], go.Figure] | None = None,
-        following: Mapping[ipywidgets.Widget, Callable[[], None]] | None = None,
-    ):
-        super().__init__(controls, draw, following)
-        self.card, self.pick, self.shared = card, pick, shared
-        self.selection: dict[str, list[int]] = {}
-
-    def figures(self) -> list[go.Figure]:
-        """Return the figures; the second is what is shown while nothing is pointed at."""
-        first, self.resting = super().figures()
-        return [first, self.resting]
-
-    def widget(self) -> ipywidgets.VBox:
-        """Return the controls over live figures; the first figure calls back."""
-        box, state = super().widget(), self.live[0].state
-        state.listens = True
-        for name, handler in {"click": self._clicked, "hover": self._hovered, "lasso": self._lassoed}.items():
-            state.observe(handler, names=name)
-        return box
-
-    def _clicked(self, change: Any) -> None:
-        if point := _point(change["new"]):
-            self.pick(*point)
-            self.resting = self.card(*point)
-            self.show(lambda: [self.resting], slice(1, 2))  # after the pick, which draws the picture's card alone
-
-    def _hovered(self, change: Any) -> None:
-        point = _point(change["new"])
-        self.show(lambda: [self.card(*point) if point else self.resting], slice(1, 2))
-
-    def _lassoed(self, change: Any) -> None:
-        points = [point for event in change["new"] if (point := _point(event))]
-        self.selection = {kind: sorted(number for other, number in points if other == kind) for kind, _ in points}
-        if self.shared:
-            figures = super().figures()  # the first marks what is selected
-            self.resting = self.shared(points) if points else figures[1]
-            self.show(lambda: [figures[0], self.resting])
-
-
-def _point(event: Mapping[str, Any]) -> Point | None:
-    """Kind and number of the point that the page tells of; of none, and of marks without a number, nothing."""
-    return (event["kind"], event["number"]) if "number" in event else None
+    return PointExplorer(controls, draw, {picture: picture_moved, caption: caption_moved}, card=card, pick=pick)

@@ -3,7 +3,6 @@
 import base64
 import io
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,23 +11,10 @@ from jaxtyping import Bool, Float, UInt8
 from numpy import ndarray
 from PIL import Image
 from plotly.colors import hex_to_rgb
+from scipy.ndimage import binary_erosion
 
-from .theme import (
-    GREY,
-    INK,
-    MUTED,
-    ON_COLOUR,
-    ORANGE,
-    PANEL,
-    PAPER,
-    RULE,
-    VERMILION,
-    WIDTH,
-    label,
-    rich_label,
-    styled,
-    translucent,
-)
+from . import theme
+from .theme import label, rich_label, styled, translucent
 
 
 def data_uri(picture: Image.Image, *, largest: int = 256, photographic: bool = False) -> str:
@@ -39,16 +25,9 @@ def data_uri(picture: Image.Image, *, largest: int = 256, photographic: bool = F
         largest: no side is longer, in pixels.
         photographic: whether a JPEG is good enough.
     """
-    small = picture.convert("RGB")
+    small, buffer, kind = picture.convert("RGB"), io.BytesIO(), "jpeg" if photographic else "png"
     small.thumbnail((largest, largest), Image.Resampling.LANCZOS)
-    return _encoded(small.tobytes(), small.size, photographic)
-
-
-@lru_cache(256)  # an explorer shows the same pictures again at each step of a slider, and each takes 6 ms
-def _encoded(pixels: bytes, size: tuple[int, int], photographic: bool) -> str:
-    buffer, kind = io.BytesIO(), "jpeg" if photographic else "png"
-    options = {"quality": 88} if photographic else {}
-    Image.frombytes("RGB", size, pixels).save(buffer, kind, optimize=True, **options)
+    small.save(buffer, kind, optimize=True, quality=88)
     return f"data:image/{kind};base64,{base64.b64encode(buffer.getvalue()).decode()}"
 
 
@@ -58,8 +37,7 @@ class Canvas:
     What is drawn is gathered first and handed over at once: plotly copies all of it again for each piece added.
     """
 
-    def __init__(self, width: float = WIDTH):
-        self.width = width
+    def __init__(self) -> None:
         self.images: list[dict[str, Any]] = []
         self.shapes: list[dict[str, Any]] = []
         self.annotations: list[dict[str, Any]] = []
@@ -80,16 +58,7 @@ class Canvas:
         self.shapes.append({"type": "line", **ends, "line": {"color": colour}, "layer": "below"})
 
     def words(
-        self,
-        text: str,
-        x: float,
-        y: float,
-        *,
-        size: int = 14,
-        colour: str = INK,
-        across: str = "left",
-        down: str = "top",
-        **style: Any,
+        self, text: str, x: float, y: float, size: int = 14, colour: str = theme.INK, across: str = "left", **style: Any
     ) -> None:
         """Write text.
 
@@ -100,10 +69,10 @@ class Canvas:
             size: of the font, in pixels.
             colour: of the letters.
             across: "left", "center" or "right": what is at `x`.
-            down: "top", "middle" or "bottom": what is at `y`.
+            **style: as plotly's annotations take it, for example `yanchor`: what is at `y`.
         """
         font = {"size": size, "color": colour}
-        place = {"x": x, "y": y, "xref": "x", "yref": "y", "xanchor": across, "yanchor": down, "align": across}
+        place = {"x": x, "y": y, "xref": "x", "yref": "y", "xanchor": across, "yanchor": "top", "align": across}
         self.annotations.append({"text": text, **place, "showarrow": False, "borderpad": 0, "font": font, **style})
 
     def arrow(self, start: tuple[float, float], end: tuple[float, float], colour: str) -> None:
@@ -124,13 +93,13 @@ class Canvas:
         hidden = {"visible": False, "fixedrange": True, "automargin": False}
         figure = go.Figure(layout={"images": self.images, "shapes": self.shapes, "annotations": self.annotations})
         figure.update_layout(
-            width=round(self.width),
-            xaxis={"range": [0, self.width], **hidden},
+            width=theme.WIDTH,
+            xaxis={"range": [0, theme.WIDTH], **hidden},
             yaxis={"range": [height, 0], **hidden},
         )
         styled(figure, title, subtitle, height=round(height), legend=False)
         margin = {"l": 0, "r": 0, "t": figure.layout.margin.t + 2, "b": 0}
-        heading = {"x": 16 / self.width, "xref": "container"}
+        heading = {"x": 16 / theme.WIDTH, "xref": "container"}
         return figure.update_layout(margin=margin, title=heading, height=figure.layout.height + 8)
 
 
@@ -163,45 +132,38 @@ def draw_gallery(
         headings: texts over the rows that begin with these pictures; each heading begins a new row.
     """
     gap = 20
-    cell = (WIDTH - 2 * SIDE - gap * (columns - 1)) / columns
+    cell = (theme.WIDTH - 2 * SIDE - gap * (columns - 1)) / columns
     letters = max(10, int(cell / 6.9))
-    texts = []
-    for entry in captions:
-        several = [entry] if isinstance(entry, str) else entry
-        texts.append([label(caption, width=letters, lines=4) for caption in several])
     headings = headings or {}
+    rows: list[list[int]] = []
+    for item in range(len(pictures)):
+        if not rows or len(rows[-1]) == columns or item in headings:
+            rows.append([])
+        rows[-1].append(item)
     canvas, top = Canvas(), 6.0
-    for row in _grid_rows(len(pictures), columns, headings):
+    for row in rows:
         if row[0] in headings:
             canvas.words(f"<b>{label(headings[row[0]])}</b>", SIDE, top)
             top += 28
+        lowest = top + cell
         for column, item in enumerate(row):
             left = SIDE + column * (cell + gap)
             canvas.picture(data_uri(pictures[item]), left, top, cell, cell)
             frame = frames[item] if frames else None
             outside = 2 if frame else 0  # a coloured frame stands outside the picture
-            line = {"color": frame or translucent(GREY, 0.35), "width": 5 if frame else 1}
+            line = {"color": frame or translucent(theme.GREY, 0.35), "width": 5 if frame else 1}
             canvas.rectangle(left - outside, top - outside, cell + 2 * outside, cell + 2 * outside, line=line)
             if badges and badges[item]:
-                background = {"bgcolor": translucent(frame or INK, 0.92), "borderpad": 4}
-                canvas.words(
-                    f"<b>{label(badges[item])}</b>", left + 6, top + 6, size=13, colour=ON_COLOUR, **background
-                )
+                look = {"bgcolor": translucent(frame or theme.INK, 0.92), "borderpad": 4, "size": 13}
+                canvas.words(f"<b>{label(badges[item])}</b>", left + 6, top + 6, colour=theme.ON_COLOUR, **look)
             below = top + cell + 8
-            for text in texts[item]:
+            for caption in [captions[item]] if isinstance(captions[item], str) else captions[item]:
+                text = label(caption, width=letters, lines=4)
                 canvas.words(text, left, below, size=13)
                 below += _height(text)
-        top += cell + 26 + max(sum(map(_height, texts[item])) for item in row)
+            lowest = max(lowest, below)
+        top = lowest + 18
     return canvas.figure(title, subtitle, height=top + 8)
-
-
-def _grid_rows(count: int, columns: int, headings: Mapping[int, str]) -> list[list[int]]:
-    rows: list[list[int]] = []
-    for item in range(count):
-        if not rows or len(rows[-1]) == columns or item in headings:
-            rows.append([])
-        rows[-1].append(item)
-    return rows
 
 
 def _height(text: str) -> float:
@@ -212,7 +174,8 @@ def _height(text: str) -> float:
 
 PICTURE = 190  # pixels
 LETTER = 6.4  # pixels per letter of a cell, on average
-Cell = str | Sequence[tuple[str, str]]  # a text, or texts with their colours
+# A text, a text with its colour, or texts with their colours, in bold where these are not empty.
+Cell = str | tuple[str, str] | list[tuple[str, str]]
 
 
 def draw_table(
@@ -221,51 +184,48 @@ def draw_table(
     title: str = "",
     subtitle: str = "",
     widths: Sequence[float] = (),
-    inks: Mapping[str, Sequence[str]] | None = None,
-    fills: Sequence[str] | Mapping[str, Sequence[str]] = (),
+    fills: Mapping[str, Sequence[str]] | None = None,
     picture: Image.Image | Mapping[int, Image.Image] | None = None,
     beside: Sequence[str] = (),
 ) -> go.Figure:
     """Draw a table. All texts are escaped and wrapped.
 
     Args:
-        columns: the cells of each named column.
+        columns: the cells of each named column, the same number in all.
         title: the figure's title.
         subtitle: what is shown.
         widths: relative widths of the columns; default: equal.
-        inks: text colours of a column, one per row.
-        fills: background colours, one per row, or one per row of each named column.
+        fills: background colours of a column, one per row.
         picture: shown to the left of the table; or several pictures by the number of the row at which they begin.
         beside: captions below the picture.
     """
     pictures = {0: picture} if isinstance(picture, Image.Image) else dict(picture or {})
     left = SIDE + (PICTURE + 24 if pictures else 0)
     widths = np.array(list(widths) or [1.0] * len(columns))
-    room = (WIDTH - SIDE - left) * widths / widths.sum()
+    room = (theme.WIDTH - SIDE - left) * widths / widths.sum()
     edges = left + np.cumsum(room) - room
     letters = [max(int((wide - 14) / LETTER), 4) for wide in room]
     cells = [[_cell(cell, wide) for cell in column] for column, wide in zip(columns.values(), letters, strict=True)]
     heads = [label(name, width=int(0.85 * wide)) for name, wide in zip(columns, letters, strict=True)]
     canvas, top = Canvas(), 8.0 + 16 * max((head.count("<br>") + 1 for head in heads), default=1)
-    for head, x in zip(heads, edges, strict=True) if any(columns) else ():
-        canvas.words(f"<b>{head}</b>", x + 6, top - 4, size=13, colour=MUTED, down="bottom")
+    for head, x in zip(heads, edges, strict=True):
+        canvas.words(f"<b>{head}</b>", x + 6, top - 4, size=13, colour=theme.MUTED, yanchor="bottom")
     below = 0.0  # where the last picture ends
-    for row in range(max(map(len, cells), default=0)):
+    for row in range(len(cells[0]) if cells else 0):
         if row in pictures:
             top = max(top, below)
-            canvas.line((SIDE, top), (WIDTH - SIDE, top), RULE)
+            canvas.line((SIDE, top), (theme.WIDTH - SIDE, top), theme.RULE)
             canvas.picture(data_uri(pictures[row]), SIDE, top + 6, PICTURE, PICTURE)
             below = top + PICTURE + 16
         else:
-            canvas.line((left, top), (WIDTH - SIDE, top), RULE)
-        height = 12 + 17 * max(column[row].count("<br>") + 1 for column in cells if row < len(column))
+            canvas.line((left, top), (theme.WIDTH - SIDE, top), theme.RULE)
+        height = 12 + 17 * max(column[row][0].count("<br>") + 1 for column in cells)
         for name, column, x, wide in zip(columns, cells, edges, room, strict=True):
-            if row < len(column):
-                background = fills.get(name, ()) if isinstance(fills, Mapping) else fills
-                if background and background[row] != PAPER:
-                    canvas.rectangle(x, top, wide, height, fillcolor=background[row], layer="below")
-                ink = (inks or {}).get(name, ())
-                canvas.words(column[row], x + 6, top + 6, size=13, colour=ink[row] if ink else INK)
+            background = fills[name][row] if fills and name in fills else theme.PAPER
+            if background != theme.PAPER:
+                canvas.rectangle(x, top, wide, height, fillcolor=background, layer="below")
+            text, ink = column[row]
+            canvas.words(text, x + 6, top + 6, size=13, colour=ink)
         top += height
     for text in (label(caption, width=int(PICTURE / LETTER), lines=4) for caption in beside):
         canvas.words(text, SIDE, below - 2, size=13)
@@ -273,25 +233,12 @@ def draw_table(
     return canvas.figure(title, subtitle, height=max(top, below) + 8)
 
 
-def _cell(cell: Cell, width: int) -> str:
-    return label(cell, width=width) if isinstance(cell, str) else rich_label(cell, width=width)
-
-
-def draw_captioned(
-    picture: Image.Image,
-    captions: Sequence[str],
-    scores: Mapping[str, Float[ndarray, "caption"]],
-    *,
-    title: str = "",
-    subtitle: str = "",
-    chosen: int | None = None,
-) -> go.Figure:
-    """Draw a picture beside its captions, with a column of scores per model; the `chosen` row is set off."""
-    columns: dict[str, list[str]] = {"caption": list(captions)}
-    columns |= {name: [f"{value:.2f}" for value in values] for name, values in scores.items()}
-    fills = [PANEL if row == chosen else PAPER for row in range(len(captions))]
-    widths = [5.0] + [1.4] * len(scores)
-    return draw_table(columns, title=title, subtitle=subtitle, widths=widths, fills=fills, picture=picture)
+def _cell(cell: Cell, width: int) -> tuple[str, str]:
+    """Return the wrapped label of a cell and its colour."""
+    if isinstance(cell, list):
+        return rich_label(cell, width=width), theme.INK
+    text, ink = (cell, theme.INK) if isinstance(cell, str) else cell
+    return label(text, width=width), ink
 
 
 # Arrays painted over a picture: heat from a map of weights, outlines and tints from masks of pixels.
@@ -320,7 +267,7 @@ def heat(picture: Image.Image, weights: Float[ndarray, "row column"], *, size: i
 def _glowing(pixels: Float[ndarray, "height width 3"], levels: Float[ndarray, "height width"]) -> UInt8[ndarray, "..."]:
     """Colour pixels by levels from 0 (unchanged) to 1 (vermilion)."""
     levels = levels[..., None]
-    glow = (1 - levels) * np.array(hex_to_rgb(ORANGE)) + levels * np.array(hex_to_rgb(VERMILION))
+    glow = (1 - levels) * np.array(hex_to_rgb(theme.ORANGE)) + levels * np.array(hex_to_rgb(theme.VERMILION))
     opacity = 0.9 * np.sqrt(levels)
     return ((1 - opacity) * pixels + opacity * glow).clip(0, 255).astype(np.uint8)
 
@@ -329,7 +276,7 @@ def draw_heat_scale(canvas: Canvas, left: float, top: float) -> None:
     """Explain the colours of `heat` in a line of 20 pixels."""
     bar = Image.fromarray(_glowing(np.full((12, 120, 3), 200.0), np.tile(np.linspace(0, 1, 120), (12, 1))))
     canvas.picture(data_uri(bar), left, top + 4, 120, 12)
-    canvas.words("from a map's average weight (uncovered) to its largest", left + 130, top, size=13, colour=MUTED)
+    canvas.words("from a map's average weight (uncovered) to its largest", left + 130, top, size=13, colour=theme.MUTED)
 
 
 def outlined(picture: Image.Image, mask: Bool[ndarray, "height width"], colour: str, *, rim: bool) -> Image.Image:
@@ -375,7 +322,4 @@ def enlarged(picture: Image.Image, size: int) -> Image.Image:
 
 def _border(inside: Bool[ndarray, "height width"], thickness: int) -> Bool[ndarray, "height width"]:
     """Return the pixels of the mask nearer than `thickness` to its outside or to the picture's edge."""
-    core = np.pad(inside, 1)
-    for _ in range(thickness):
-        core[1:-1, 1:-1] &= core[:-2, 1:-1] & core[2:, 1:-1] & core[1:-1, :-2] & core[1:-1, 2:]
-    return inside & ~core[1:-1, 1:-1]
+    return inside & ~binary_erosion(inside, iterations=thickness)

@@ -1,9 +1,9 @@
 """The two charts of all figures: the forest plot (dots with intervals) and curves."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, isnan, log10
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -11,10 +11,9 @@ from jaxtyping import Float
 from numpy import ndarray
 from plotly.subplots import make_subplots
 
-from .theme import BLUE, GREY, INK, MUTED, ON_COLOUR, PAPER, VERMILION, label, series_colours, styled, translucent
+from itmlab.train.comparison import Comparison
 
-if TYPE_CHECKING:
-    from itmlab.train.comparison import Comparison
+from .theme import BLUE, GREY, INK, MUTED, ON_COLOUR, PAPER, VERMILION, label, series_colours, styled, translucent
 
 Ends = tuple[float, float, float]  # a value, and the lower and upper end of its interval
 CLEAR = "rgba(0,0,0,0)"
@@ -57,8 +56,8 @@ class Dot:
         return self.printed, self.shade, self.symbol, self.thickness, self.size, self.upper is None
 
 
-# The row's name, and for each panel one dot, several or None. A row without dots is a heading.
-Row = tuple[str, Sequence[Dot | Sequence[Dot] | None]]
+# The row's name, and its dots in each panel. A row without panels is a heading.
+Row = tuple[str, Sequence[Sequence[Dot]]]
 
 
 def draw_forest(
@@ -68,7 +67,6 @@ def draw_forest(
     title: str = "",
     subtitle: str = "",
     panels: Sequence[str] = (),
-    across: int | None = None,
     row_height: int = 28,
 ) -> go.Figure:
     """Draw a forest plot: rows from top to bottom, and the same rows again in each panel.
@@ -79,77 +77,56 @@ def draw_forest(
         title: the figure's title.
         subtitle: what was measured.
         panels: names of the panels.
-        across: panels side by side; more panels go into further lines. Default: all.
         row_height: in pixels.
     """
-    columns = across or len(axes)
-    lines = ceil(len(axes) / columns)
-    heads = [label(name, width=88 // columns) for name in panels]
-    figure = make_subplots(
-        lines,
-        columns,
-        shared_yaxes=True,
-        horizontal_spacing=0.06 if columns < 4 else 0.03,
-        vertical_spacing=0.3 / lines,
-        subplot_titles=heads or None,
-    )
+    heads = [label(name, width=88 // len(axes)) for name in panels]
+    space = 0.06 if len(axes) < 4 else 0.03
+    figure = make_subplots(1, len(axes), shared_yaxes=True, horizontal_spacing=space, subplot_titles=heads or None)
     for column, axis in enumerate(axes):
-        place = {"row": column // columns + 1, "col": column % columns + 1}
+        place = {"row": 1, "col": column + 1}
         drawn: list[tuple[int, Dot]] = []
         for height, (_, cells) in enumerate(rows):
-            cell = cells[column] if cells else None
-            dots = [cell] if isinstance(cell, Dot) else cell or []
-            drawn += [(height, dot) for dot in dots if not isnan(dot.value)]
+            drawn += [(height, dot) for dot in (cells[column] if cells else ()) if not isnan(dot.value)]
         for look in dict.fromkeys(dot.look for _, dot in drawn):
             _draw_dots(figure, [(height, dot) for height, dot in drawn if dot.look == look], place)
         _draw_texts(figure, [(height, dot) for height, dot in drawn if dot.text], place)
         reach = _range([dot for _, dot in drawn], logarithmic=axis.get("type") == "log")
         figure.update_xaxes(**{"range": reach, "showgrid": True, **axis}, **place)
-    names = [label(name, width=48, lines=3) if any(cells) else f"<b>{label(name)}</b>" for name, cells in rows]
+    names = [label(name, width=48, lines=3) if cells else f"<b>{label(name)}</b>" for name, cells in rows]
     heights = {"tickvals": list(range(len(rows))), "ticktext": names, "range": [len(rows) - 0.4, -0.6]}
     figure.update_yaxes(**heights, showgrid=False, zeroline=False)
     figure.update_annotations(font={"size": 14, "color": MUTED})
-    height = 110 + row_height * len(rows) + (lines - 1) * (120 + row_height * len(rows))
-    figure = styled(figure, title, subtitle, height=height, legend=False)
+    figure = styled(figure, title, subtitle, height=110 + row_height * len(rows), legend=False)
     above = 26 + 17 * max(head.count("<br>") for head in heads) if heads else 6
     return figure.update_layout(margin_t=figure.layout.margin.t + above)
 
 
 def _draw_dots(figure: go.Figure, dots: Sequence[tuple[int, Dot]], place: Mapping[str, int]) -> None:
     """Draw dots of one look as one trace."""
-    values = [dot.value for _, dot in dots]
+    heights, values = zip(*((height, dot.value) for height, dot in dots), strict=True)
     first, error = dots[0][1], None
     if first.upper is not None:
         above = [dot.upper - dot.value for _, dot in dots]
         below = [dot.value - dot.lower for _, dot in dots]
-        caps = 4 if first.thickness < 6 else 0
-        line = {"color": first.shade, "thickness": first.thickness, "width": caps}
+        line = {"color": first.shade, "thickness": first.thickness, "width": 4 if first.thickness < 6 else 0}
         error = {"array": above, "arrayminus": below, **line}
     marker: dict[str, Any] = {"size": first.size, "color": first.shade, "symbol": first.symbol}
     if first.printed:
         marker |= {"symbol": "diamond", "color": PAPER}
     if first.printed or first.symbol == "line-ns":
         marker["line"] = {"color": INK, "width": 2}
-    heights, hover = [height for height, _ in dots], "%{x:.4g}<extra></extra>"
     points = {"x": values, "y": heights, "mode": "markers", "marker": marker, "error_x": error}
-    figure.add_scatter(**points, hovertemplate=hover, **place)
+    figure.add_scatter(**points, hovertemplate="%{x:.4g}<extra></extra>", **place)
 
 
 def _draw_texts(figure: go.Figure, dots: Sequence[tuple[int, Dot]], place: Mapping[str, int]) -> None:
     # A trace, not annotations: on a logarithmic axis an annotation would need the logarithm.
     ends = [next(value for value in (dot.at, dot.upper, dot.value) if value is not None) for _, dot in dots]
-    figure.add_scatter(
-        x=ends,
-        y=[height for height, _ in dots],
-        mode="markers+text",
-        marker={"size": 14, "opacity": 0},  # keeps the text away from the dot
-        text=[label(dot.text, width=36, lines=2) for _, dot in dots],
-        textposition="middle right",
-        textfont={"size": 13, "color": INK},
-        hoverinfo="skip",
-        cliponaxis=False,
-        **place,
-    )
+    points = {"x": ends, "y": [height for height, _ in dots], "mode": "markers+text", "textposition": "middle right"}
+    points["marker"] = {"size": 14, "opacity": 0}  # keeps the text away from the dot
+    points["text"] = [label(dot.text, width=36, lines=2) for _, dot in dots]
+    points["textfont"] = {"size": 13, "color": INK}
+    figure.add_scatter(**points, hoverinfo="skip", cliponaxis=False, **place)
 
 
 def _range(dots: Sequence[Dot], *, logarithmic: bool) -> list[float]:
@@ -162,20 +139,12 @@ def _range(dots: Sequence[Dot], *, logarithmic: bool) -> list[float]:
     return [least - 0.05 * room, most + texts * room]
 
 
-def gain_dot(ends: Ends, at: float | None = None) -> Dot:
-    """Return a difference as a dot: blue above zero, red below, grey where the interval contains zero."""
-    value, lower, upper = ends
-    shade = BLUE if lower > 0 else VERMILION if upper < 0 else GREY
-    return Dot(value, lower, upper, shade, f"{round(value, 1) + 0.0:+.1f}".replace("-", "−"), at=at)
-
-
 def draw_gains(
     gains: Mapping[str, Mapping[str, Mapping[str, Ends]]],
     panels: Mapping[str, str],
     *,
     title: str = "",
     subtitle: str = "",
-    printed: Mapping[str, Mapping[str, float]] | None = None,
 ) -> go.Figure:
     """Draw differences with their intervals as a forest plot around zero.
 
@@ -184,47 +153,43 @@ def draw_gains(
         panels: the name of each column to draw, in order.
         title: the figure's title.
         subtitle: what was measured.
-        printed: a paper's numbers, `printed[row][column]`, drawn as diamonds.
     """
-    printed = printed or {}
-    ends = {}
-    for column in panels:
-        cells = [row[column] for rows in gains.values() for row in rows.values() if column in row]
-        values = [row[column] for row in printed.values() if column in row]
-        ends[column] = max([0.0, *(cell[2] for cell in cells), *values])  # all texts begin behind the last interval
+    cells = [row for rows in gains.values() for row in rows.values()]
+    ends = {column: max([0.0, *(row[column][2] for row in cells if column in row)]) for column in panels}
     rows: list[Row] = []
     for heading, named in gains.items():
         if heading:
             rows.append((heading, []))
         for name, row in named.items():
-            numbers = printed.get(name, {})
-            cells = []
-            for column in panels:
-                diamonds = [Dot(numbers[column], printed=True)] if column in numbers else []
-                gain = [gain_dot(row[column], at=ends[column])] if column in row else []
-                cells.append([*diamonds, *gain, Dot(0.0, shade=CLEAR)])  # zero is always in sight
-            rows.append((name, cells))
+            zero = Dot(0.0, shade=CLEAR)  # always in sight
+            rows.append((name, [[*_gain(row, column, ends[column]), zero] for column in panels]))
     axes = [{"title": "points", "tickangle": 0, "tickfont_size": 11}] * len(panels)
     figure = draw_forest(rows, axes=axes, title=title, subtitle=subtitle, panels=list(panels.values()))
     return figure.update_xaxes(zeroline=True, zerolinecolor=INK, zerolinewidth=1)
 
 
-def draw_comparison(comparison: "Comparison", *columns: str) -> go.Figure:
+def _gain(row: Mapping[str, Ends], column: str, at: float) -> list[Dot]:
+    """Return a difference as a dot: blue above zero, red below, grey where the interval contains zero."""
+    if column not in row:
+        return []
+    value, lower, upper = row[column]
+    shade = BLUE if lower > 0 else VERMILION if upper < 0 else GREY
+    return [Dot(value, lower, upper, shade, f"{round(value, 1) + 0.0:+.1f}".replace("-", "−"), at=at)]
+
+
+def draw_comparison(comparison: Comparison, *columns: str) -> go.Figure:
     """Draw what `itmlab.compare` measured: each recipe's difference to the baseline, a panel per column.
 
     Beside a recipe stands the p value of the first column, corrected for everything that is drawn.
     """
     chosen = columns or tuple(comparison.shown)
-    rows = {
-        f"{name} (p {tests[chosen[0]].corrected:.3f})": {
-            column: tuple(test.difference) for column, test in tests.items()
-        }
-        for name, tests in comparison.tests(*chosen).items()
-    }
-    images, seeds = comparison.images, len(comparison.seeds)
-    subtitle = f"{seeds} seeds, {images} pictures; paired 95 % intervals over both; p of {chosen[0]} by Holm"
-    title = f"Differences to {comparison.baseline}"
-    return draw_gains({"": rows}, {name: name for name in chosen}, title=title, subtitle=subtitle)
+    rows = {}
+    for name, tests in comparison.tests(*chosen).items():
+        differences = {column: tuple(test.difference) for column, test in tests.items()}
+        rows[f"{name} (p {tests[chosen[0]].corrected:.3f})"] = differences
+    measured = f"{len(comparison.seeds)} seeds, {comparison.images} pictures; paired 95 % intervals over both"
+    titles = {"title": f"Differences to {comparison.baseline}", "subtitle": f"{measured}; p of {chosen[0]} by Holm"}
+    return draw_gains({"": rows}, dict(zip(chosen, chosen, strict=True)), **titles)
 
 
 # Curves: values over an axis, in panels side by side.
@@ -236,7 +201,7 @@ class Line:
 
     Args:
         y: the values.
-        x: their places; default: those of the figure.
+        x: their places; default: 1, 2, ….
         lower: lower ends of an interval of each value, drawn as a shaded band.
         upper: upper ends.
         shade: colour; default: the method's or the palette's, the same for a name in all panels.
@@ -260,8 +225,7 @@ class Line:
 
 
 def draw_curves(
-    panels: Mapping[str, Mapping[str, Line | Float[ndarray, "seed point"]]],
-    x: Sequence[float] | None = None,
+    panels: Mapping[str, Mapping[str, Line]],
     *,
     title: str = "",
     subtitle: str = "",
@@ -272,8 +236,7 @@ def draw_curves(
     """Draw named curves in panels.
 
     Args:
-        panels: `panels[panel][curve]`: a `Line`, or values by seed, drawn as their mean with a band over all seeds.
-        x: the places of the values; default: 1, 2, ….
+        panels: `panels[panel][curve]`.
         title: the figure's title.
         subtitle: what was measured.
         axis: title of the x axis.
@@ -288,14 +251,12 @@ def draw_curves(
     listed: set[str] = set()
     for index, curves in enumerate(panels.values()):
         place = {"row": index // columns + 1, "col": index % columns + 1}
-        drawn = {name: curve if isinstance(curve, Line) else _over_seeds(curve) for name, curve in curves.items()}
+        drawn = {name: replace(line, shade=line.shade or shades[name]) for name, line in curves.items()}
         for name, line in drawn.items():
-            places = x if line.x is None else line.x
-            places = np.arange(1, len(line.y) + 1) if places is None else np.asarray(places)
-            _draw_line(figure, name, places, line, line.shade or shades[name], name not in listed, place)
+            _draw_line(figure, name, line, name not in listed, place)
             listed.add(name)
         if named_at_end:
-            _name_ends(figure, drawn, shades, place)
+            _name_ends(figure, drawn, place)
     for index in range(max(len(panels) - columns, 0), len(panels)):  # the lowest panel of each column
         figure.update_xaxes(title=label(axis), row=index // columns + 1, col=index % columns + 1)
     figure.update_yaxes(rangemode="tozero")
@@ -305,58 +266,36 @@ def draw_curves(
     return figure.update_layout(legend_y=1 + 0.1 / lines, margin=margin)
 
 
-def _over_seeds(values: Float[ndarray, "seed point"]) -> Line:
-    seeds = np.atleast_2d(values)
-    ends = (seeds.min(axis=0), seeds.max(axis=0)) if len(seeds) > 1 else (None, None)
-    return Line(seeds.mean(axis=0), None, *ends, markers=True)
-
-
-def _draw_line(
-    figure: go.Figure,
-    name: str,
-    x: ndarray,
-    line: Line,
-    shade: str,
-    listed: bool,
-    place: Mapping[str, int],
-) -> None:
+def _draw_line(figure: go.Figure, name: str, line: Line, listed: bool, place: Mapping[str, int]) -> None:
+    x = np.arange(1, len(line.y) + 1) if line.x is None else np.asarray(line.x)
     group = {"legendgroup": label(name), **place}
     if line.lower is not None:  # a band: forth along the upper ends, back along the lower ones
         outline = np.concatenate([line.upper, line.lower[::-1]])
-        band = {"fill": "toself", "fillcolor": translucent(shade, 0.15), "line": {"width": 0}, "mode": "lines"}
+        band = {"fill": "toself", "fillcolor": translucent(line.shade, 0.15), "line": {"width": 0}, "mode": "lines"}
         figure.add_scatter(x=[*x, *x[::-1]], y=outline, **band, hoverinfo="skip", showlegend=False, **group)
-    texts = {"text": line.texts, "textfont": {"size": 12, "color": ON_COLOUR}} if line.texts else {}
-    figure.add_scatter(
-        x=x,
-        y=line.y,
-        **texts,
-        name=label(name),
-        showlegend=listed,
-        mode="lines+markers+text" if line.texts else "lines+markers" if line.markers else "lines",
-        line={"color": shade, "width": line.width, "dash": line.dash},
-        marker={"size": 34 if line.texts else 7},
-        fill="tozeroy" if line.fill else None,
-        fillcolor=translucent(shade, 0.08),
-        hovertemplate=f"{label(name)}: %{{y:.4g}} at %{{x:.4g}}<extra></extra>",
-        **group,
-    )
+    look = {"mode": "lines+markers" if line.markers else "lines", "marker": {"size": 7}}
+    if line.texts:
+        font = {"size": 12, "color": ON_COLOUR}
+        look = {"mode": "lines+markers+text", "marker": {"size": 34}, "text": line.texts, "textfont": font}
+    look |= {"fill": "tozeroy" if line.fill else None, "fillcolor": translucent(line.shade, 0.08)}
+    look["line"] = {"color": line.shade, "width": line.width, "dash": line.dash}
+    hover = f"{label(name)}: %{{y:.4g}} at %{{x:.4g}}<extra></extra>"
+    figure.add_scatter(x=x, y=line.y, name=label(name), showlegend=listed, hovertemplate=hover, **look, **group)
 
 
 CLOSEST = 0.07  # of a panel's height, between two names
 
 
-def _name_ends(
-    figure: go.Figure, lines: Mapping[str, Line], shades: Mapping[str, str], place: Mapping[str, int]
-) -> None:
+def _name_ends(figure: go.Figure, lines: Mapping[str, Line], place: Mapping[str, int]) -> None:
     """Write each curve's name to the right of its last value, moved apart where two would overlap."""
     values = np.concatenate([line.y for line in lines.values()])
     gap = CLOSEST * (float(values.max() - min(values.min(), 0.0)) or 1.0)
-    ordered = sorted(lines, key=lambda name: float(lines[name].y[-1]))
+    ends = {name: float(line.y[-1]) for name, line in lines.items()}
+    ordered = sorted(lines, key=ends.__getitem__)
     heights: list[float] = []
     for name in ordered:
-        end = float(lines[name].y[-1])
-        heights.append(max(end, heights[-1] + gap) if heights else end)
-    centred = np.mean([float(lines[name].y[-1]) for name in ordered]) - np.mean(heights)
+        heights.append(max(ends[name], heights[-1] + gap) if heights else ends[name])
+    centred = np.mean(list(ends.values())) - np.mean(heights)
     for name, height in zip(ordered, heights, strict=True):
         corner = {
             "x": 1,
@@ -366,5 +305,5 @@ def _name_ends(
             "y": height + centred,
             "yanchor": "middle",
         }
-        font = {"size": 12, "color": lines[name].shade or shades[name]}
+        font = {"size": 12, "color": lines[name].shade}
         figure.add_annotation(text=f"<b>{label(name)}</b>", showarrow=False, font=font, **corner, **place)

@@ -4,9 +4,10 @@
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,6 @@ from itmlab.errors import ItmlabError
 from itmlab.fields import did_you_mean
 
 from ..places import figure_directory
-from .canvas import draw_table
 from .charts import CLEAR, Dot, Line, Row, draw_curves, draw_forest, draw_gains
 from .results import ROW, load_result, save_result
 from .saving import figure_settings, save
@@ -45,19 +45,6 @@ def draw_result(name: str) -> go.Figure:
     return draw_rows(name, load_result(drawings().get(name, {}).get("result", name)).rows)
 
 
-def _draw(drawing: Mapping[str, Any], rows: Rows) -> go.Figure:
-    kinds = {
-        "gains": _draw_gains,
-        "values": _draw_values,
-        "curves": _draw_curves,
-        "ranks": _draw_ranks,
-        "table": _draw_value_table,
-    }
-    draw = kinds[drawing.get("kind", "gains")]
-    titles = {"title": drawing["title"], "subtitle": drawing["subtitle"]}
-    return draw(drawing, _chosen_rows(drawing, [{**ROW, **row} for row in rows]), **titles)
-
-
 def _chosen_rows(drawing: Mapping[str, Any], rows: Rows) -> list[dict[str, Any]]:
     """Return the rows that are drawn, in order, under the names that `drawing` gives them."""
     wanted = drawing.get("where", {}).items()
@@ -69,27 +56,18 @@ def _chosen_rows(drawing: Mapping[str, Any], rows: Rows) -> list[dict[str, Any]]
     for key in ("row", "measure"):
         if template := drawing.get(f"{key}_name"):
             rows = [{**row, key: template.format(**row)} for row in rows]
-    measures = {key.removeprefix("− ") for key in drawing["panels"]}
-    rows = [row for row in rows if row["measure"] in measures]
-    names = drawing.get("rows")
-    if names is not None:
-        rows = [{**row, "row": names[label]} for label in names for row in rows if row["row"] == label]
+    rows = [row for row in rows if row["measure"] in drawing["panels"]]
+    if names := drawing.get("rows"):
+        rows = [{**row, "row": name} for label, name in names.items() for row in rows if row["row"] == label]
     return rows
 
 
 def _minus(rows: Rows, baseline: str) -> list[dict[str, Any]]:
     """Return the differences of values, without intervals, to one row at the same place."""
-
-    def place(row: Mapping[str, Any]) -> tuple[Any, ...]:
-        return row["group"], row["measure"], row["x"]
-
+    place = itemgetter("group", "measure", "x")
     base = {place(row): row["value"] for row in rows if row["row"] == baseline}
     ends = {"lower": None, "upper": None}
     return [{**row, "value": row["value"] - base[place(row)], **ends} for row in rows if place(row) in base]
-
-
-def _ends(row: Mapping[str, Any]) -> tuple[float, float, float]:
-    return row["value"], row["lower"], row["upper"]
 
 
 def _draw_gains(drawing: Mapping[str, Any], rows: Rows, **titles: str) -> go.Figure:
@@ -99,40 +77,40 @@ def _draw_gains(drawing: Mapping[str, Any], rows: Rows, **titles: str) -> go.Fig
     for row in differences or rows:
         if row["lower"] is not None:
             heading = headings.get(row["group"], row["group"])
-            gains.setdefault(heading, {}).setdefault(row["row"], {})[row["measure"]] = _ends(row)
+            ends = row["value"], row["lower"], row["upper"]
+            gains.setdefault(heading, {}).setdefault(row["row"], {})[row["measure"]] = ends
     return draw_gains(gains, drawing["panels"], **titles)
 
 
 def _draw_values(drawing: Mapping[str, Any], rows: Rows, **titles: str) -> go.Figure:
-    panels, printed = drawing["panels"], drawing.get("printed", {})
-    names, lines = drawing.get("rows", {}), list[Row]()
-    rows = [row for row in rows if not row["minus"]]
-    labels = list(dict.fromkeys((row["group"], row["row"]) for row in rows))
-    ends = {measure: _last_end(rows, printed, measure) for measure in panels}
-    plain = MUTED if any(method_colour(label) for _, label in labels) else BLUE
+    panels, printed, lines = drawing["panels"], drawing.get("printed", {}), list[Row]()
+    levels = {(row["group"], row["row"], row["measure"]): row for row in rows if not row["minus"]}
+    measured = {measure for _, _, measure in levels}
+    labels = list(dict.fromkeys((group, label) for group, label, _ in levels))
+    ends = {measure: _last_end(levels.values(), printed, measure) for measure in panels}
     zero = [Dot(0.0, shade=CLEAR)] if drawing.get("from_zero") else []
-    for place, (group, label) in enumerate(labels):
-        first = not place or labels[place - 1][0] != group
-        if group and first:
+    plain = MUTED if any(method_colour(label) for _, label in labels) else BLUE
+    for group, label in labels:
+        if group and (group, []) not in lines:
             lines.append((group, []))
-        # A paper's numbers stand at a row, at the first row of a group, or at a row of a group.
-        keys = [*[key for key in names if names[key] == label], label, f"{group}: {label}", *([group] if first else [])]
-        numbers = next((printed[key] for key in keys if key in printed), {})
-        cells = []
+        numbers = printed.get(f"{group}: {label}" if group else label, {})
+        cells: list[list[Dot]] = []
         for measure in panels:
-            measured = {(row["group"], row["row"]): row for row in rows if row["measure"] == measure}
-            alone = f"{numbers.get(measure, 0):.1f}" if not measured else ""
-            dots = [Dot(numbers[measure], printed=True, text=alone)] if measure in numbers else []
-            if row := measured.get((group, label)):
+            dots = []
+            if measure in numbers:
+                alone = "" if measure in measured else f"{numbers[measure]:.1f}"
+                dots.append(Dot(numbers[measure], printed=True, text=alone))
+            if row := levels.get((group, label, measure)):
                 text = f"{row['value']:.{2 if 0 < abs(row['value']) < 1 else 1}f}"
-                dots.append(Dot(*_ends(row), method_colour(label) or plain, text, at=ends[measure]))
+                shade = method_colour(label) or plain
+                dots.append(Dot(row["value"], row["lower"], row["upper"], shade, text, at=ends[measure]))
             cells.append(dots + zero)
         lines.append((label, cells))
     axes = [{"tickangle": 0, **drawing.get("xaxis", {})}] * len(panels)
-    return draw_forest(lines, axes=axes, panels=list(panels.values()), across=drawing.get("across"), **titles)
+    return draw_forest(lines, axes=axes, panels=list(panels.values()), **titles)
 
 
-def _last_end(rows: Rows, printed: Mapping[str, Any], measure: str) -> float:
+def _last_end(rows: Iterable[Mapping[str, Any]], printed: Mapping[str, Any], measure: str) -> float:
     """Return the largest number of a panel: the texts begin behind it."""
     drawn = [row["value"] if row["upper"] is None else row["upper"] for row in rows if row["measure"] == measure]
     return max([*drawn, *(numbers[measure] for numbers in printed.values() if measure in numbers)], default=0.0)
@@ -155,8 +133,6 @@ def _draw_curves(drawing: Mapping[str, Any], rows: Rows, **titles: str) -> go.Fi
             panels[name][label] = Line(y, x.tolist(), *ends, **look, fill=drawing.get("fill", False))
     options = {key: drawing[key] for key in ("across", "named_at_end") if key in drawing}
     figure = draw_curves(panels, axis=drawing["axis"], **options, **titles)
-    if drawing.get("one_scale"):
-        figure.update_yaxes(matches="y")
     if drawing.get("differences"):
         figure.update_yaxes(rangemode="normal", zeroline=True, zerolinecolor=INK, zerolinewidth=1)
     return figure.update_xaxes(drawing.get("xaxis", {})).update_yaxes(drawing.get("yaxis", {}))
@@ -178,28 +154,6 @@ def _draw_ranks(drawing: Mapping[str, Any], rows: Rows, **titles: str) -> go.Fig
     return figure.update_layout(height=figure.layout.height + 40)
 
 
-def _draw_value_table(drawing: Mapping[str, Any], rows: Rows, **titles: str) -> go.Figure:
-    """Write values with their intervals into a table; a panel "− measure" holds the differences."""
-    columns: dict[str, list[str]] = {"": list(dict.fromkeys(row["row"] for row in rows))}
-    for measure, name in drawing["panels"].items():
-        difference = measure.startswith("− ")
-        measured = {
-            row["row"]: row
-            for row in rows
-            if row["measure"] == measure.removeprefix("− ") and bool(row["minus"]) == difference
-        }
-        columns[name] = [_in_words(measured.get(label), difference) for label in columns[""]]
-    return draw_table(columns, widths=[0.8] + [1.0] * (len(columns) - 1), **titles)
-
-
-def _in_words(row: Mapping[str, Any] | None, difference: bool) -> str:
-    if row is None:
-        return ""
-    value = f"{row['value']:{'+' if difference else ''}.1f}"
-    ends = "" if row["lower"] is None else f" ({row['lower']:.1f} to {row['upper']:.1f})"
-    return (value + ends).replace("-", "−")
-
-
 # Recording what a notebook has measured.
 
 
@@ -215,7 +169,11 @@ def draw_rows(name: str, rows: Rows) -> go.Figure:
     """
     if name not in drawings():
         raise ItmlabError(f"no drawing of a result {name!r}", remedy=did_you_mean(name, drawings()))
-    return _draw(drawings()[name], rows)
+    drawing = drawings()[name]
+    kinds = {"gains": _draw_gains, "values": _draw_values, "curves": _draw_curves, "ranks": _draw_ranks}
+    draw = kinds[drawing.get("kind", "gains")]
+    titles = {"title": drawing["title"], "subtitle": drawing["subtitle"]}
+    return draw(drawing, _chosen_rows(drawing, [{**ROW, **row} for row in rows]), **titles)
 
 
 def record_result(name: str, rows: Rows, **changes: Any) -> go.Figure:
@@ -261,4 +219,4 @@ def curve_rows(
 
 if __name__ == "__main__":
     for name in drawings():
-        save(draw_result(name), name, {"result": f"results/{name}.json"}, directory=figure_directory())
+        save(draw_result(name), name, {"result": f"results/{name}.json"}, figure_directory())

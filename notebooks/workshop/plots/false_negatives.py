@@ -1,7 +1,6 @@
 """Figures of FNE (Li et al., 2023): where the probability of a false negative comes from, and an anchor's negatives."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import plotly.graph_objects as go
@@ -9,29 +8,21 @@ from jaxtyping import Float, Integer
 from numpy import ndarray
 from PIL import Image
 
+from ..analysis.false_negatives import Curves, Judgement
 from . import theme
 from .canvas import draw_gallery, draw_table
-from .charts import Line, draw_curves
+from .charts import CLEAR, Line, draw_curves
 from .theme import translucent
-
-if TYPE_CHECKING:
-    from ..analysis.false_negatives import Curves
-
-SHOWN = 400  # candidates drawn at most, the best-scoring ones
-DENSITY, POSTERIOR, WEIGHT = "density", "P(match | s)", "sampling weight"  # the panels
 
 
 def draw_false_negative_probability(
-    curves: "Curves",
+    curves: Curves,
     positive_scores: Float[ndarray, "pair"],
     negative_scores: Float[ndarray, "negative"],
     *,
     title: str = "",
     subtitle: str = "",
-    scores: Float[ndarray, "candidate"] | None = None,
-    weights: Float[ndarray, "candidate"] | None = None,
-    truth_labels: Integer[ndarray, "candidate"] | None = None,
-    drawn: Sequence[int] = (),
+    judged: Judgement | None = None,
 ) -> go.Figure:
     """Draw densities, posterior and sampling weight over one axis of similarity.
 
@@ -44,32 +35,28 @@ def draw_false_negative_probability(
         negative_scores: observed scores of negatives.
         title: the figure's title.
         subtitle: the settings.
-        scores: the scores of one anchor's negatives, drawn as points on the sampling weight.
-        weights: their sampling weights.
-        truth_labels: 1 true, 0 false, -1 undecided.
-        drawn: which of them the sampler took; these are ringed.
+        judged: one anchor's negatives, points on the sampling weight; those that the sampler drew are ringed.
 
     References:
         Li et al. (2023), Figure 2, and Eqs. 5, 9 and 13.
     """
     x = curves.similarity
     panels = {
-        DENSITY: {
+        "density": {
             "observed positives": _histogram(positive_scores, x, theme.MATCH),
             "observed negatives": _histogram(negative_scores, x, theme.MISMATCH),
-            "positives": Line(curves.match, shade=theme.MATCH),
-            "negatives": Line(curves.mismatch, shade=theme.MISMATCH),
+            "positives": Line(curves.match, x, shade=theme.MATCH),
+            "negatives": Line(curves.mismatch, x, shade=theme.MISMATCH),
         },
-        POSTERIOR: {
-            "posterior": Line(curves.monotone, shade=theme.POSTERIOR),
-            "raw posterior": Line(curves.raw, shade=theme.INK, dash="dot", width=1.8),
+        "P(match | s)": {
+            "posterior": Line(curves.monotone, x, shade=theme.POSTERIOR),
+            "raw posterior": Line(curves.raw, x, shade=theme.INK, dash="dot", width=1.8),
         },
-        WEIGHT: {"sampling weight": Line(curves.weight, shade=theme.WEIGHT)},
+        "sampling weight": {"sampling weight": Line(curves.weight, x, shade=theme.WEIGHT)},
     }
-    axis = "similarity to the anchor"
-    figure = draw_curves(panels, x, title=title, subtitle=subtitle, axis=axis, across=1)
-    if scores is not None and weights is not None:
-        _draw_candidates(figure, scores, weights, truth_labels, drawn)
+    figure = draw_curves(panels, title=title, subtitle=subtitle, axis="similarity to the anchor", across=1)
+    if judged is not None:
+        _draw_candidates(figure, judged)
     dashed = {"width": 1.5, "dash": "dash"}
     figure.add_hline(curves.threshold, line={"color": theme.ORANGE, **dashed}, annotation_text="λ", row=2, col=1)
     figure.add_vline(curves.positive_score, line={"color": theme.MATCH, **dashed}, annotation_text="s⁺", row=3, col=1)
@@ -80,9 +67,8 @@ def draw_false_negative_probability(
     for (name, shade), left, right in zip(regions, ends[:-1], ends[1:], strict=True):
         look = {"fillcolor": translucent(shade, 0.1), "line_width": 0, "layer": "below"}
         wide = right - left > 0.16 * (high - low)
-        figure.add_vrect(left, right, annotation_text=name if wide else "", **look, row=1, col=1)
-        figure.add_vrect(left, right, **look, row=2, col=1)
-        figure.add_vrect(left, right, **look, row=3, col=1)
+        for row in (1, 2, 3):
+            figure.add_vrect(left, right, annotation_text=name if wide and row == 1 else None, **look, row=row, col=1)
     figure.update_xaxes(range=[low, high])
     return figure.update_layout(height=820)
 
@@ -93,34 +79,22 @@ def _histogram(observed: Float[ndarray, "score"], x: Float[ndarray, "point"], sh
     return Line(density, (edges[:-1] + edges[1:]) / 2, shade=shade, width=0.8, fill=True)
 
 
-def _draw_candidates(
-    figure: go.Figure,
-    scores: Float[ndarray, "candidate"],
-    weights: Float[ndarray, "candidate"],
-    truth_labels: Integer[ndarray, "candidate"] | None,
-    drawn: Sequence[int],
-) -> None:
-    best = np.argsort(-scores, kind="stable")[:SHOWN]
-    labels = np.full(len(scores), -1) if truth_labels is None else truth_labels
+def _draw_candidates(figure: go.Figure, judged: Judgement) -> None:
+    labels = np.full(len(judged.score), -1) if judged.truth_label is None else judged.truth_label
     place = {"mode": "markers", "row": 3, "col": 1}
+    hover = "candidate %{customdata}: s = %{x:.3f}, weight %{y:.3f}<extra></extra>"
     for truth_label, (shade, name) in theme.TRUTH_LABELS.items():
-        among = best[labels[best] == truth_label]
-        figure.add_scatter(
-            x=scores[among],
-            y=weights[among],
-            name="negative" if truth_labels is None else name,
-            marker={"size": 7, "color": shade, "opacity": 0.8},
-            showlegend=bool(len(among)),
-            customdata=among,
-            hovertemplate="candidate %{customdata}: s = %{x:.3f}, weight %{y:.3f}<extra></extra>",
-            **place,
-        )
-    ringed = np.unique(np.asarray(drawn, dtype=int))
-    ring = {"size": 14, "color": "rgba(0,0,0,0)", "line": {"color": theme.INK, "width": 2}}
-    figure.add_scatter(x=scores[ringed], y=weights[ringed], name="drawn", marker=ring, hoverinfo="skip", **place)
+        among = np.flatnonzero(labels == truth_label)
+        points = {"x": judged.score[among], "y": judged.weight[among], "customdata": among, "hovertemplate": hover}
+        marker = {"size": 7, "color": shade, "opacity": 0.8}
+        figure.add_scatter(**points, name=name, marker=marker, showlegend=bool(len(among)), **place)
+    ringed = np.flatnonzero(judged.drawn)
+    ring = {"size": 14, "color": CLEAR, "line": {"color": theme.INK, "width": 2}}
+    points = {"x": judged.score[ringed], "y": judged.weight[ringed], "hoverinfo": "skip"}
+    figure.add_scatter(**points, name="drawn", marker=ring, **place)
 
 
-def _crossing(curves: "Curves", level: float) -> float:
+def _crossing(curves: Curves, level: float) -> float:
     """Return the lowest similarity from which the monotone posterior is at least `level`."""
     reached = np.flatnonzero(curves.monotone >= level)
     return float(curves.similarity[reached[0] if len(reached) else -1])
@@ -135,11 +109,10 @@ def draw_negative_captions(
     captions: Sequence[str],
     posteriors: Float[ndarray, "negative"],
     *,
-    title: str = "",
-    subtitle: str = "",
-    weights: Float[ndarray, "negative"] | None = None,
+    weights: Float[ndarray, "negative"],
+    drawn: Integer[ndarray, "negative"],
     truth_labels: Integer[ndarray, "negative"] | None = None,
-    drawn: Integer[ndarray, "negative"] | None = None,
+    title: str = "",
 ) -> go.Figure:
     """Draw an anchor picture with its captions, and beside it its negative captions as a table.
 
@@ -148,33 +121,23 @@ def draw_negative_captions(
         own_captions: captions annotated for it.
         captions: negatives, in the order of rows.
         posteriors: the probability that each is a false negative.
-        title: the figure's title.
-        subtitle: the settings.
         weights: sampling weights.
-        truth_labels: 1 true, 0 false, -1 undecided.
         drawn: how often the sampler drew each; rows that were drawn are set off.
+        truth_labels: 1 true, 0 false, -1 undecided.
+        title: the figure's title.
     """
-    columns = {"negative": list(captions), "P(false)": [percent(float(value)) for value in posteriors]}
-    inks = {}
-    if weights is not None:
-        columns["weight"] = [f"{value:.2f}" for value in weights]
-    if drawn is not None:
-        columns["drawn"] = [f"{count} ×" if count else "" for count in drawn]
+    columns = {
+        "negative": captions,
+        "P(false)": [percent(float(value)) for value in posteriors],
+        "weight": [f"{value:.2f}" for value in weights],
+        "drawn": [f"{count} ×" if count else "" for count in drawn],
+    }
     if truth_labels is not None:
-        shades, names = zip(*(theme.TRUTH_LABELS[int(truth)] for truth in truth_labels), strict=True)
-        columns["world"], inks["world"] = names, shades
-    fills = [theme.PANEL if drawn is not None and drawn[row] else theme.PAPER for row in range(len(captions))]
-    widths = [4.0] + [1.3] * (len(columns) - 1)
-    return draw_table(
-        columns,
-        title=title,
-        subtitle=subtitle,
-        widths=widths,
-        inks=inks,
-        fills=fills,
-        picture=picture,
-        beside=own_captions,
-    )
+        labels = (theme.TRUTH_LABELS[int(truth)] for truth in truth_labels)
+        columns["world"] = [(name, shade) for shade, name in labels]
+    ground = [theme.PANEL if count else theme.PAPER for count in drawn]
+    look = {"fills": dict.fromkeys(columns, ground), "picture": picture, "beside": own_captions}
+    return draw_table(columns, title=title, widths=[4.0] + [1.3] * (len(columns) - 1), **look)
 
 
 def draw_negative_pictures(
@@ -182,33 +145,23 @@ def draw_negative_pictures(
     pictures: Sequence[Image.Image],
     posteriors: Float[ndarray, "negative"],
     *,
-    title: str = "",
-    weights: Float[ndarray, "negative"] | None = None,
+    weights: Float[ndarray, "negative"],
+    drawn: Integer[ndarray, "negative"],
     truth_labels: Integer[ndarray, "negative"] | None = None,
-    drawn: Integer[ndarray, "negative"] | None = None,
-    columns: int = 5,
+    title: str = "",
 ) -> go.Figure:
     """Draw the negative pictures of an anchor caption in a gallery, framed in the colour of their truth label.
 
     Arguments are as for `draw_negative_captions`.
     """
     notes = []
-    for index, posterior in enumerate(posteriors):
-        lines = [f"false negative: {percent(float(posterior))}"]
-        if weights is not None:
-            times = f", {drawn[index]}× drawn" if drawn is not None and drawn[index] else ""
-            lines.append(f"weight {weights[index]:.2f}{times}")
-        notes.append(lines)
-    labels = [] if truth_labels is None else [theme.TRUTH_LABELS[int(truth)] for truth in truth_labels]
-    return draw_gallery(
-        pictures,
-        notes,
-        title=title,
-        subtitle=f"anchor: “{caption}”",
-        columns=columns,
-        frames=[shade for shade, _ in labels] or None,
-        badges=[name for _, name in labels] or None,
-    )
+    for posterior, weight, count in zip(posteriors, weights, drawn, strict=True):
+        times = f", {count}× drawn" if count else ""
+        notes.append([f"false negative: {percent(float(posterior))}", f"weight {weight:.2f}{times}"])
+    look = {}
+    if truth_labels is not None:
+        look["frames"], look["badges"] = zip(*(theme.TRUTH_LABELS[int(truth)] for truth in truth_labels), strict=True)
+    return draw_gallery(pictures, notes, title=title, subtitle=f"anchor: “{caption}”", columns=5, **look)
 
 
 def percent(probability: float) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING
+from math import ceil
 
 import numpy as np
 import plotly.graph_objects as go
@@ -11,17 +11,15 @@ from numpy import ndarray
 from PIL import Image
 from plotly.subplots import make_subplots
 
+from ..analysis.attention import AttentionMap
+from ..analysis.embeddings import BatchNeighbourhood
 from . import theme
-from .canvas import Canvas, data_uri, draw_captioned, draw_heat_scale, enlarged, heat, outlined
+from .canvas import Canvas, data_uri, draw_heat_scale, draw_table, enlarged, heat, outlined
 from .theme import TRUTH_LABELS, colour, label, styled, translucent
-
-if TYPE_CHECKING:
-    from ..analysis.attention import AttentionMap
-    from ..analysis.embeddings import BatchNeighbourhood
 
 
 def draw_attention_maps(
-    maps: Mapping[str, "Sequence[AttentionMap]"],
+    maps: Mapping[str, Sequence[AttentionMap]],
     *,
     title: str = "Where each word lands",
     subtitle: str = "",
@@ -36,11 +34,10 @@ def draw_attention_maps(
         title: the figure's title.
         subtitle: what is shown.
         outlines: for each word the visible pixels of the object that it means (or None), drawn as a white line.
-        numbers: the words' numbers; the pointer then finds the words ("words") and the patches of the picture
-            ("patches", as the first checkpoint's).
+        numbers: the words' numbers; default: 0, 1, …. The pointer finds the words ("words") and the patches of the
+            picture ("patches", as the first checkpoint's).
     """
-    words = max((len(row) for row in maps.values()), default=0)
-    columns = min(words + 1, 6)
+    columns = min(max((len(row) for row in maps.values()), default=0) + 1, 6)
     side, gap, head = 16, 14, 26
     cell = min(230.0, (theme.WIDTH - 2 * side - gap * (columns - 1)) / columns)
     canvas, top = Canvas(), 0.0
@@ -54,44 +51,42 @@ def draw_attention_maps(
         for index, attention in enumerate(row):
             line, column = divmod(index, columns - 1)
             left, high = side + (column + 1) * (cell + gap), top + line * (tall + head + 4)
-            overlaid = painted(attention, outlines[index] if index < len(outlines) else None)
+            overlaid = painted(attention, outlines[index] if outlines else None)
             wide = tall * attention.picture.width / attention.picture.height  # a portrait leaves room on its right
             canvas.words(label(attention.word), left + wide / 2, high + 4, colour=theme.MUTED, across="center")
             canvas.picture(data_uri(overlaid, largest=288, photographic=True), left, high + head, cell, tall)
-            if numbers is not None:
-                targets["words"].append((left + wide / 2, high + head + tall / 2, min(wide, tall), numbers[index]))
-        top += max(1, -(-len(row) // max(columns - 1, 1))) * (tall + head + 4) + 12
+            number = numbers[index] if numbers else index
+            targets["words"].append((left + wide / 2, high + head + tall / 2, min(wide, tall), number))
+        top += max(1, ceil(len(row) / max(columns - 1, 1))) * (tall + head + 4) + 12
     draw_heat_scale(canvas, side, top)
     figure = canvas.figure(title, subtitle, height=top + 28)
-    for kind, marks in targets.items() if numbers is not None else ():
-        x, y, size, number = zip(*marks, strict=True) if marks else ((), (), (), ())
+    for kind, marks in targets.items():
+        x, y, size, number = np.array(marks).reshape(-1, 4).T
         look = {"mode": "markers", "marker": {"size": size, "symbol": "square", "opacity": 0}, "hoverinfo": "none"}
-        figure.add_scatter(x=x, y=y, customdata=number, meta=kind, **look)
-    if numbers is not None:
-        figure.update_layout(dragmode=False, modebar_remove=["select", "lasso"])
-    return figure
+        figure.add_scatter(x=x, y=y, customdata=number.astype(int), meta=kind, **look)
+    return figure.update_layout(dragmode=False, modebar_remove=["select", "lasso"])
 
 
-def painted(attention: "AttentionMap", outline: Bool[ndarray, "height width"] | None = None) -> Image.Image:
+def painted(attention: AttentionMap, outline: Bool[ndarray, "height width"] | None = None) -> Image.Image:
     """Paint a word's map over its picture, with the border of the object as a white line."""
     overlaid = heat(attention.picture, attention.weights)
     return overlaid if outline is None else outlined(overlaid, outline, theme.PAPER, rim=True)
 
 
 def _patches(
-    shown: "AttentionMap", grid: tuple[int, int], left: float, top: float, tall: float
+    shown: AttentionMap, grid: tuple[int, int], left: float, top: float, tall: float
 ) -> list[tuple[float, float, float, int]]:
     """Return where the patches of a picture `tall` pixels high lie: their middles, their size, their number."""
     rows, columns = grid
     high, wide = tall / rows, tall * shown.picture.width / shown.picture.height / columns
-    middles = ((left + (n % columns + 0.5) * wide, top + (n // columns + 0.5) * high) for n in range(rows * columns))
-    return [(*middle, min(high, wide), number) for number, middle in enumerate(middles)]
+    places = ((left + (n % columns + 0.5) * wide, top + (n // columns + 0.5) * high, n) for n in range(rows * columns))
+    return [(x, y, min(high, wide), number) for x, y, number in places]
 
 
 BEST = 8  # words listed for a patch
 
 
-def draw_words_on_patch(maps: Mapping[str, "Sequence[AttentionMap]"], patch: int) -> go.Figure:
+def draw_words_on_patch(maps: Mapping[str, Sequence[AttentionMap]], patch: int) -> go.Figure:
     """Draw the picture with one patch framed, beside the words that land on it most by the last checkpoint.
 
     Args:
@@ -106,20 +101,19 @@ def draw_words_on_patch(maps: Mapping[str, "Sequence[AttentionMap]"], patch: int
     row, column = divmod(patch, columns)
     at = (row + 0.5) / rows, (column + 0.5) / columns
 
-    def weight(attention: "AttentionMap") -> float:
+    def weight(attention: AttentionMap) -> float:
         down, across = attention.weights.shape
         return float(attention.weights[int(at[0] * down), int(at[1] * across)])
 
     best = sorted(range(len(last)), key=lambda number: -weight(last[number]))[:BEST]
+    table = {"caption": [first[number].word for number in best]}
+    table |= {name: [f"{weight(row[number]):.2f}" for number in best] for name, row in maps.items()}
     mask = np.zeros((rows, columns), dtype=bool)
     mask[row, column] = True
-    return draw_captioned(
-        outlined(enlarged(first[0].picture, 256), mask, theme.PAPER, rim=True),
-        [first[number].word for number in best],
-        {name: np.array([weight(row[number]) for number in best]) for name, row in maps.items()},
-        title="What lands on this patch",
-        subtitle=f"row {row + 1}, column {column + 1}; a word's weight there",
-    )
+    picture = outlined(enlarged(first[0].picture, 256), mask, theme.PAPER, rim=True)
+    subtitle = f"row {row + 1}, column {column + 1}; a word's weight there"
+    widths = [5.0] + [1.4] * len(maps)
+    return draw_table(table, title="What lands on this patch", subtitle=subtitle, widths=widths, picture=picture)
 
 
 # Maps of features: several kinds of points in one plane, a panel a model, one picture and its captions picked out.
@@ -154,52 +148,45 @@ def draw_projection(
         labels: what each point of a kind is coloured by; by default its kind.
         most: of more points per panel, a random sample is drawn, the same in every panel, and the subtitle says so.
     """
-    picked = {kind: list(picked[kind]) for kind in picked} if picked else {}
-    names, count = list(panels), max(len(panels), 1)
-    figure = make_subplots(1, count, subplot_titles=[label(name) for name in names], horizontal_spacing=GAP)
-    everything = sum(map(len, panels[names[0]].values())) if names else 0
+    ids, picked, subtitles = ids or {}, picked or {}, [subtitle] if subtitle else []
+    figure = make_subplots(1, len(panels), subplot_titles=[label(name) for name in panels], horizontal_spacing=GAP)
+    first = next(iter(panels.values()))
+    total = max(sum(map(len, first.values())), 1)
+    if labels:
+        kinds = (f"{symbol}s: {kind}" for symbol, kind in zip(SYMBOLS, first, strict=False))
+        subtitles.append(", ".join(kinds))
+    if total > most:
+        subtitles.append(f"{most:,} of {total:,} points drawn")
+    labels = labels or {kind: [kind] * len(points) for kind, points in first.items()}
+    colours = {text: colour(number) for number, text in enumerate(dict.fromkeys(chain(*labels.values())))}
+    colours |= KNOWN_LABELS
+    listed: set[str] = set()
     for column, groups in enumerate(panels.values(), start=1):
         place = {"row": 1, "col": column}
-        share = most / max(sum(map(len, groups.values())), 1)
-        colours = {text: colour(number) for number, text in enumerate(sorted(set(chain(*(labels or {}).values()))))}
-        colours |= KNOWN_LABELS
         for number, (kind, points) in enumerate(groups.items()):
-            sampled = _sample(len(points), share, picked.get(kind, ()), number)
-            of_point = np.array(labels[kind] if labels else [kind] * len(points), dtype=object)
-            first = number == 0  # of few and large points, as pictures are beside captions
-            names_of = ids[kind] if ids and kind in ids else None
-            for text in dict.fromkeys(of_point[sampled].tolist()):
-                shown = sampled[of_point[sampled] == text]
-                figure.add_scatter(
-                    x=points[shown, 0].round(DIGITS),
-                    y=points[shown, 1].round(DIGITS),
-                    mode="markers",
-                    name=label(text),
-                    meta=kind,
-                    legendgroup=text,
-                    showlegend=column == 1 and (first or not labels),
-                    marker={
-                        "symbol": SYMBOLS[number % len(SYMBOLS)],
-                        "color": colours.get(text, colour(number)),
-                        "size": 9 if everything < FEW else 6 if first else 4.5,
-                        "opacity": 0.75 if first else 0.6,
-                    },
-                    customdata=shown,
-                    text=[label(names_of[n]) if names_of else f"{label(kind)} {n}" for n in shown.tolist()],
-                    hovertemplate="%{text}<extra></extra>",
-                    **place,
-                )
-        _pick(figure, groups, picked, place, joined=joined, first=column == 1)
-        _frame(figure, list(groups.values()), place)
-    if labels:
-        kinds = ", ".join(f"{SYMBOLS[number % len(SYMBOLS)]}s: {kind}" for number, kind in enumerate(panels[names[0]]))
-        subtitle = f"{subtitle}{'; ' if subtitle else ''}{kinds}"
-    if everything > most:
-        subtitle = f"{subtitle}{'; ' if subtitle else ''}{most:,} of {everything:,} points drawn"
-    side = (theme.WIDTH - 2 * SIDE) * (1 - GAP * (len(names) - 1)) / count
-    figure = styled(figure, title, subtitle, height=round(side))
-    entries = [trace.name for trace in figure.data if trace.showlegend]
-    legend_lines = sum(8 * len(entry) + 50 for entry in entries) // 850  # pixels
+            sampled = _sample(len(points), most / total, picked.get(kind, ()), number)
+            few_and_large = number == 0  # as pictures are beside captions
+            size = 9 if total < FEW else 6 if few_and_large else 4.5
+            symbol = {"symbol": SYMBOLS[number], "size": size, "opacity": 0.75 if few_and_large else 0.6}
+            of_point = np.array(labels[kind], dtype=object)[sampled]
+            for text in dict.fromkeys(of_point):
+                shown = sampled[of_point == text]
+                names = [label(ids[kind][n]) if kind in ids else f"{label(kind)} {n}" for n in shown.tolist()]
+                x, y = points[shown].round(DIGITS).T
+                entry = {"name": label(text), "legendgroup": text, "showlegend": text not in listed}
+                hover = {"customdata": shown, "meta": kind, "text": names, "hovertemplate": "%{text}<extra></extra>"}
+                marker = {"color": colours[text], **symbol}
+                figure.add_scatter(x=x, y=y, mode="markers", marker=marker, **entry, **hover, **place)
+                listed.add(text)
+        spots = np.array([groups[kind][index] for kind in groups for index in picked.get(kind, ())]).reshape(-1, 2)
+        _pick(figure, spots, place, joined=joined)
+        figure.update_yaxes(scaleanchor=f"x{column if column > 1 else ''}", **place)
+    frame = {"showline": True, "mirror": True, "linecolor": theme.RULE}
+    for axes in (figure.update_xaxes, figure.update_yaxes):
+        axes(showticklabels=False, ticks="", showgrid=False, **frame)
+    side = (theme.WIDTH - 2 * SIDE) * (1 - GAP * (len(panels) - 1)) / len(panels)
+    figure = styled(figure, title, "; ".join(subtitles), height=round(side))
+    legend_lines = sum(8 * len(trace.name) + 50 for trace in figure.data if trace.showlegend) // 850  # pixels
     above, side = figure.layout.margin.t + 26 + 22 * legend_lines, min(side, 640)
     margin = {"l": SIDE, "r": SIDE, "t": above, "b": 20}
     legend = {"itemsizing": "constant", "y": 1 + 32 / side}
@@ -207,73 +194,40 @@ def draw_projection(
     return figure.update_layout(height=round(side + above + 20), margin=margin, legend=legend)
 
 
-def _frame(figure: go.Figure, groups: Sequence[Float[ndarray, "point 2"]], place: dict[str, int]) -> None:
-    """Set a square about all points, without ticks, in which both axes have one scale."""
-    points = np.concatenate([*groups, np.zeros((0, 2))])
-    lowest, highest = (points.min(axis=0), points.max(axis=0)) if len(points) else (np.zeros(2), np.ones(2))
-    middle, reach = (lowest + highest) / 2, 0.54 * max(float((highest - lowest).max()), 1e-6)
-    plain = {"showticklabels": False, "ticks": "", "showgrid": False, "constrain": "domain"}
-    border = {"showline": True, "mirror": True, "linecolor": theme.RULE}
-    across, up = ([centre - reach, centre + reach] for centre in middle.tolist())
-    figure.update_xaxes(range=across, **plain, **border, **place)
-    column = place["col"]
-    figure.update_yaxes(range=up, scaleanchor=f"x{column if column > 1 else ''}", **plain, **border, **place)
-
-
 def _sample(points: int, share: float, always: Sequence[int], seed: int) -> Int64[ndarray, "shown"]:
     """Return the points that are drawn: about `share` of them by lot, and those in `always`."""
-    if share >= 1:
-        return np.arange(points)
-    drawn = np.random.default_rng(seed).permutation(points)[: round(share * points)]
+    drawn = np.random.default_rng(seed).permutation(points)[: round(min(share, 1) * points)]
     return np.union1d(drawn, np.asarray(always, dtype=np.int64))
 
 
-def _pick(
-    figure: go.Figure,
-    groups: Mapping[str, Float[ndarray, "point 2"]],
-    picked: Mapping[str, Sequence[int]],
-    place: dict[str, int],
-    *,
-    joined: bool,
-    first: bool,
-) -> None:
+def _pick(figure: go.Figure, spots: Float[ndarray, "spot 2"], place: dict[str, int], *, joined: bool) -> None:
     """Draw rims about the picked points, and lines from the first one to the others if they are joined."""
-    chosen = [groups[kind][index] for kind in groups for index in picked.get(kind, ())]
-    others = chosen[1:] if joined else []
-    lines = [end for other in others for end in (chosen[0], other, (np.nan, np.nan))]
-    ends, spots = np.array(lines).reshape(-1, 2), np.array(chosen).reshape(-1, 2)
-    silent = {"hoverinfo": "skip", **place}
+    others = spots[1:] if joined else []
+    ends = np.array([end for other in others for end in (spots[0], other, (np.nan, np.nan))]).reshape(-1, 2)
     line = {"color": translucent(theme.INK, 0.65), "width": 1.5}
+    silent = {"hoverinfo": "skip", **place}
     figure.add_scatter(x=ends[:, 0], y=ends[:, 1], mode="lines", line=line, showlegend=False, **silent)
-    others = len(spots) - 1
-    shapes = {"symbol": ["square"] + ["circle"] * others, "size": ([13] + [10] * others)[: len(spots)]}
     look = {"color": theme.PURPLE, "opacity": 1, "line": {"color": theme.PAPER, "width": 1.5}}
-    name = "one picture and its captions" if joined else "selected"
-    named = {"name": name, "showlegend": first and bool(chosen)}
-    figure.add_scatter(x=spots[:, 0], y=spots[:, 1], mode="markers", marker=shapes | look, **named, **silent)
+    look["symbol"] = ["square", *["circle"] * len(spots[1:])]
+    look["size"] = [13, *[10] * len(spots[1:])]
+    named = {"name": "one picture and its captions" if joined else "selected"}
+    named["showlegend"] = place["col"] == 1 and len(spots) > 0
+    figure.add_scatter(x=spots[:, 0], y=spots[:, 1], mode="markers", marker=look, **named, **silent)
 
 
 # A batch around one anchor on a map (ITContrast, Fig. 2).
 
 
-def draw_batch_neighbourhood(
-    batch: "BatchNeighbourhood",
-    *,
-    title: str = "A batch around one anchor",
-    subtitle: str = "",
-    ids: Sequence[str] | None = None,
-) -> go.Figure:
+def draw_batch_neighbourhood(batch: BatchNeighbourhood, *, ids: Sequence[str]) -> go.Figure:
     """Draw the candidates of one anchor on a map: easy and hard negatives, true ones, positives and synthetic ones.
 
     A triplet loss learns from hard negatives: they are nearer to the anchor than the positives less the margin.
 
     Args:
         batch: the anchor's candidates.
-        title: the figure's title.
-        subtitle: the settings.
         ids: names of the candidates by their number in the data, shown on hover.
     """
-    true = (batch.true if batch.true is not None else batch.hard & False) & ~batch.positives
+    true = (batch.hard & False if batch.true is None else batch.true) & ~batch.positives
     kinds = {
         "easy negatives": ~(batch.positives | batch.hard | true),
         "hard negatives": batch.hard & ~true,
@@ -284,6 +238,6 @@ def draw_batch_neighbourhood(
     for kind, chosen in kinds.items():
         numbers = batch.index[chosen].tolist()
         groups[f"{kind} ({len(numbers)})"] = batch.places[chosen.numpy()]
-        names[f"{kind} ({len(numbers)})"] = [ids[number] if ids else f"candidate {number}" for number in numbers]
+        names[f"{kind} ({len(numbers)})"] = [ids[number] for number in numbers]
     groups |= {f"synthetic ({len(batch.synthetic_places)})": batch.synthetic_places, "anchor": batch.anchor_place}
-    return draw_projection({"": groups}, title=title, subtitle=subtitle, ids=names)
+    return draw_projection({"": groups}, title="A batch around one anchor", ids=names)

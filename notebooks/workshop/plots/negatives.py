@@ -1,10 +1,11 @@
-"""Figures of negatives: their sentences as rows, their scores beside the captions'.
+"""Figures of TAGS-DC: negatives as rows, their scores beside the captions', and which of their words are wrong.
 
-TAGS-DC (Fan et al., 2022), Figures 1a and 1b. Changed words are in colour.
+References:
+    Fan et al. (2022), TAGS-DC, Figures 1 and 4. Changed words are in colour.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import plotly.graph_objects as go
@@ -13,124 +14,78 @@ from numpy import ndarray
 from PIL import Image
 from plotly.subplots import make_subplots
 
-from itmlab.errors import ItmlabError
 from itmlab.synthesis import Negative
 from itmlab.text.alignment import token_characters
 from itmlab.text.graph import tokenise
 
 from ..analysis.negatives import SyntheticNegatives
+from ..analysis.words import Part, WordExample
+from ..analysis.wrong_picture import BothPictures, draw_both_pictures
 from .canvas import Cell, draw_table
-from .theme import INK, MUTED, PURPLE, TRUTH_LABELS, VERMILION, label, styled, translucent
+from .theme import BLUE, INK, MUTED, ORANGE, PURPLE, TRUTH_LABELS, VERMILION, label, styled, translucent
 
 # Negatives of one caption as a list, and the hardest of several captions (Figure 1b).
 
 
 @dataclass(frozen=True)
 class Example:
-    """A picture, its caption with its score, and named negatives with their `scores` on the same scale."""
+    """A picture beside rows of (name, sentence, score): its caption, then named negatives."""
 
     picture: Image.Image
-    caption: str
-    score: float | None
-    negatives: dict[str, Negative]
-    scores: dict[str, float] = field(default_factory=dict)
+    rows: list[tuple[str, Negative, float | None]]
 
     @classmethod
     def of(cls, sources: Mapping[str, SyntheticNegatives], at: int) -> "Example":
         """Return the hardest negative of the `at`-th caption by each source; all were made of the same captions."""
         first = next(iter(sources.values()))
-        data, caption = first.data, first.captions[at]
-        score, negatives, scores = None, {}, {}
+        data, caption, score = first.data, first.captions[at], None
+        rows = []
         for name, source in sources.items():
             hardest = source.only(at).first(1)
             if len(hardest):
                 positive, negative = hardest.scores
-                score, scores[name] = positive[0].item(), negative[0].item()
-                negatives[name] = hardest.negatives[0][0]
-        return cls(data.images[int(data.image_of_caption[caption])], data.captions[caption], score, negatives, scores)
-
-
-def draw_negative_list(
-    picture: Image.Image,
-    caption: str,
-    negatives: Sequence[Negative],
-    *,
-    title: str = "",
-    subtitle: str = "",
-    score: float | None = None,
-    scores: Sequence[float] | None = None,
-    own_captions: Sequence[str] = (),
-) -> go.Figure:
-    """Draw a picture and its captions beside negatives of the first caption, with changed words in colour.
-
-    Args:
-        picture: the picture.
-        caption: the caption that the negatives were made of.
-        negatives: in the order of rows.
-        title: the figure's title.
-        subtitle: what is shown.
-        score: the model's score of the caption.
-        scores: the model's scores of the negatives; one that is no lower than the caption's is vermilion.
-        own_captions: the picture's other captions.
-    """
-    rows = [("caption", Negative(caption, truth=True), score)]
-    rows += [(str(at), negative, scores[at - 1] if scores else None) for at, negative in enumerate(negatives, 1)]
-    return _draw_rows([(picture, rows)], title, subtitle, beside=own_captions)
+                score = positive[0].item()
+                rows.append((name, hardest.negatives[0][0], negative[0].item()))
+        rows.insert(0, ("caption", Negative(data.captions[caption], truth=True), score))
+        return cls(data.images[int(data.image_of_caption[caption])], rows)
 
 
 def draw_synthetic_examples(
-    examples: Sequence[Example], *, title: str = "Retrieved, swapped and generated", subtitle: str = ""
-) -> go.Figure:
-    """Draw pictures, each with its caption and below it named negatives (Figure 1b)."""
-    pictures = []
-    for example in examples:
-        rows = [("caption", Negative(example.caption, truth=True), example.score)]
-        rows += [(name, negative, example.scores.get(name)) for name, negative in example.negatives.items()]
-        pictures.append((example.picture, rows))
-    return _draw_rows(pictures, title, subtitle)
-
-
-def _draw_rows(
-    pictures: Sequence[tuple[Image.Image, Sequence[tuple[str, Negative, float | None]]]],
-    title: str,
-    subtitle: str,
+    examples: Sequence[Example],
+    *,
+    title: str = "Retrieved, swapped and generated",
+    subtitle: str = "",
     beside: Sequence[str] = (),
 ) -> go.Figure:
-    """Draw pictures beside rows of (name, negative, score), the caption first."""
+    """Draw pictures beside their captions and negatives, with changed words in colour (Figure 1b).
+
+    The score of a negative that is no lower than its caption's is vermilion.
+
+    Args:
+        examples: from top to bottom.
+        title: the figure's title.
+        subtitle: what is shown.
+        beside: captions below the last picture.
+    """
     head, sentence, likely, world = "", "sentence", "perplexity", "the world says"
     columns: dict[str, list[Cell]] = {head: [], sentence: [], "score": [], likely: [], world: []}
-    inks: dict[str, list[str]] = {head: [], "score": [], world: []}
     starts = {}
-    for picture, rows in pictures:
-        starts[len(columns[head])] = picture
-        for name, negative, score in rows:
+    for example in examples:
+        starts[len(columns[head])] = example.picture
+        _, _, least = example.rows[0]  # the caption's score
+        for name, negative, score in example.rows:
             shade, words = TRUTH_LABELS[-1 if negative.truth is None else int(negative.truth)]
-            columns[head].append(name)
-            columns[sentence].append([(part, CHANGED if changed else "") for part, changed in changed_parts(negative)])
-            columns["score"].append("" if score is None else f"{score:.3f}")
-            columns[likely].append("" if negative.fluency is None else short(negative.fluency))
-            columns[world].append(words)
-            known = name != "caption" and score is not None and rows[0][2] is not None
-            inks["score"].append(VERMILION if known and score >= rows[0][2] else INK)
-            inks[world].append(shade)
-            inks[head].append(MUTED)
+            too_high = name != "caption" and score is not None and score >= least
+            columns[head].append((name, MUTED))
+            parts = [(part, VERMILION if changed else "") for part, changed in changed_parts(negative)]
+            columns[sentence].append(parts)
+            columns["score"].append(("" if score is None else f"{score:.3f}", VERMILION if too_high else INK))
+            columns[likely].append("" if negative.fluency is None else f"{negative.fluency:,.1f}")
+            columns[world].append((words, shade))
     if not any(columns[likely]):
         del columns[likely]
     widths = [1.5, 5.0] + [1.4] * (len(columns) - 3) + [1.5]
-    look = {"widths": widths, "inks": inks, "picture": starts, "beside": beside}
-    return draw_table(columns, title=title, subtitle=subtitle, **look)
-
-
-def short(perplexity: float) -> str:
-    """Write a perplexity with one digit, a large one without.
-
-    >>> short(12.34), short(4321.0)
-    ('12.3', '4,321')
-    """
-    return f"{perplexity:.1f}" if perplexity < 100 else f"{perplexity:,.0f}"
-
-
-CHANGED = VERMILION
+    return draw_table(columns, title=title, subtitle=subtitle, widths=widths, picture=starts, beside=beside)
 
 
 def changed_parts(negative: Negative) -> list[tuple[str, bool]]:
@@ -157,7 +112,6 @@ def changed_parts(negative: Negative) -> list[tuple[str, bool]]:
 
 GAP = 0.05  # the paper's solid line: the negative that much below
 DOTS = {  # by the world's verdict, in the order of drawing: colour and name
-    None: (PURPLE, "negatives"),
     -1: (TRUTH_LABELS[-1][0], "undecided"),
     0: (PURPLE, "false of the picture: a true negative"),
     1: (TRUTH_LABELS[1][0], "true: a false negative"),
@@ -170,27 +124,22 @@ class Pairs:
 
     positive: Float[ndarray, "pair"]
     negative: Float[ndarray, "pair"]
-    truth_labels: Integer[ndarray, "pair"] | None = None
+    truth_labels: Integer[ndarray, "pair"]
 
     @classmethod
     def of(cls, negatives: SyntheticNegatives) -> "Pairs":
         """Return the hardest negative of each caption that has one."""
         hardest = negatives.first(1)
-        positive, negative = (values.numpy() for values in hardest.scores)
-        return cls(positive, negative, None if negatives.data.world is None else hardest.truth_labels.numpy())
+        return cls(*(values.numpy() for values in (*hardest.scores, hardest.truth_labels)))
 
 
-def draw_score_scatter(
-    sources: Mapping[str, Pairs], *, title: str = "Caption and hardest negative, by source", subtitle: str = ""
-) -> go.Figure:
+def draw_score_scatter(sources: Mapping[str, Pairs]) -> go.Figure:
     """Draw a panel per source and a dot per pair: the caption's score across, its negative's upwards.
 
     On the dotted line both are equal; on the solid one the negative is `GAP` below. Above each panel stands the share
-    of dots on either side. Dots have the colour of the world's verdict where it is known.
+    of dots on either side. Dots have the colour of the world's verdict.
     """
     values = np.concatenate([side for pairs in sources.values() for side in (pairs.positive, pairs.negative)])
-    if not len(values):
-        raise ItmlabError("there is no pair to draw", remedy="make negatives of more captions")
     ends = [float(values.min()) - 0.02, float(values.max()) + 0.02]
     names = []
     for name, pairs in sources.items():
@@ -203,29 +152,67 @@ def draw_score_scatter(
         place = {"row": 1, "col": column}
         for below, dash in ((0.0, "dot"), (GAP, "solid")):
             line = {"width": 1.5, "color": INK, "dash": dash}
-            figure.add_shape(
-                type="line", x0=ends[0] + below, y0=ends[0], x1=ends[1], y1=ends[1] - below, line=line, **place
-            )
+            corners = {"x0": ends[0] + below, "y0": ends[0], "x1": ends[1], "y1": ends[1] - below}
+            figure.add_shape(type="line", **corners, line=line, **place)
         for verdict, (shade, words) in DOTS.items():
-            chosen = np.full(len(pairs.positive), verdict is None)
-            if pairs.truth_labels is not None:
-                chosen = pairs.truth_labels == verdict
+            chosen = pairs.truth_labels == verdict
+            points = {"x": pairs.positive[chosen], "y": pairs.negative[chosen], "mode": "markers"}
+            points["marker"] = {"color": translucent(shade, 0.55), "size": 5.5}
+            entry = {"name": words, "legendgroup": words, "showlegend": words not in listed}
+            hover = "caption %{x:.3f}, negative %{y:.3f}<extra></extra>"
             if chosen.any():
-                figure.add_scatter(
-                    x=pairs.positive[chosen],
-                    y=pairs.negative[chosen],
-                    mode="markers",
-                    marker={"color": translucent(shade, 0.55), "size": 5.5},
-                    name=words,
-                    legendgroup=words,
-                    showlegend=verdict is not None and words not in listed,
-                    hovertemplate="caption %{x:.3f}, negative %{y:.3f}<extra></extra>",
-                    **place,
-                )
+                figure.add_scatter(**points, **entry, hovertemplate=hover, **place)
                 listed.add(words)
     figure.update_xaxes(title="s of the caption", range=ends)
     figure.update_yaxes(range=ends)
     figure.update_yaxes(title="s of its negative", col=1)
     figure.update_annotations(font={"size": 13, "color": INK})
-    figure = styled(figure, title, subtitle, height=540)
+    figure = styled(figure, "Caption and hardest negative, by source", height=540)
     return figure.update_layout(margin_t=figure.layout.margin.t + 66, legend_y=1.21)
+
+
+# Which words a model finds wrong, and what it would write instead (Figure 4).
+
+DOUBTED, FLAGGED = 0.4, 0.5  # from these mismatches on, a word is marked and its mismatch stands beside it
+
+
+def draw_explained_words(examples: Sequence[WordExample], *, title: str = "", subtitle: str = "") -> go.Figure:
+    """Draw each example's picture beside its sentences, with the world's truth labels and the scores (%) by model.
+
+    A word that does not fit is marked, with its mismatch in percent: orange from 40 %, vermilion from 50 %. Words that
+    the model wrote are blue. A wrong sentence's score is vermilion where it is not below the caption's.
+    """
+    rows = [(example, row) for example in examples for row in example.rows]
+    models = list(dict.fromkeys(model for _, row in rows for model in row.scores))
+    columns: dict[str, list[Cell]] = {"": [], "sentence": [], **{model: [] for model in models}}
+    for example, row in rows:
+        verdict = [] if row.truth_label is None else [TRUTH_LABELS[row.truth_label]]
+        columns[""].append([(f"{row.name} ", ""), *((words, shade) for shade, words in verdict)])
+        columns["sentence"].append([_marked(part) for part in row.parts])
+        captions = next((other.scores for other in example.rows if other.name == "caption"), {})
+        for model in models:
+            score = row.scores.get(model)
+            too_high = row.name == "made wrong" and score is not None and score >= captions.get(model, 2.0)
+            columns[model].append(("" if score is None else f"{100 * score:.2f}", VERMILION if too_high else INK))
+    starts = [sum(len(example.rows) for example in examples[:number]) for number in range(len(examples))]
+    pictures = {start: example.picture for start, example in zip(starts, examples, strict=True)}
+    widths = [1.8, 5.0] + [1.2] * len(models)
+    return draw_table(columns, title=title, subtitle=subtitle, widths=widths, picture=pictures)
+
+
+def _marked(part: Part) -> tuple[str, str]:
+    """Return a word with the colour of its mismatch, or of having been rewritten."""
+    mismatch = part.mismatch or 0.0
+    number = f" ({100 * mismatch:.0f})" if mismatch >= DOUBTED else ""
+    shade = VERMILION if mismatch >= FLAGGED else ORANGE if mismatch >= DOUBTED else BLUE if part.rewritten else ""
+    return part.text + number, shade
+
+
+def draw_found_words(found: Mapping[str, Mapping[str, BothPictures]]) -> go.Figure:
+    """Draw how often each means finds the wrong word, beside the right picture (blue) and a wrong one (grey).
+
+    Args:
+        found: what `wrong_word_found` returned, by kind of sentences.
+    """
+    title, subtitle = "The wrong word is doubted most", "blue: beside its own picture; grey: beside the next one"
+    return draw_both_pictures(found, title=title, subtitle=subtitle, measure="of the sentences, %", even=None)

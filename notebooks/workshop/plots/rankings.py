@@ -6,7 +6,6 @@ References:
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import accumulate
 from textwrap import shorten
 
 import plotly.graph_objects as go
@@ -24,8 +23,8 @@ def draw_ranked_pictures(
     pictures: Sequence[Image.Image],
     rankings: Mapping[str, Ranking],
     *,
+    captions: Sequence[str],
     title: str = "",
-    captions: Sequence[str] | None = None,
     relevance: str = "CIDEr",
 ) -> go.Figure:
     """Draw the pictures that each method ranks first for a sentence, one method below the other.
@@ -34,20 +33,18 @@ def draw_ranked_pictures(
         query: the sentence.
         pictures: all candidates; `rankings[method].index` points into them.
         rankings: the best candidates by method.
-        title: the figure's title.
         captions: a caption of each candidate, written below it.
+        title: the figure's title.
         relevance: the name of φ. The greener a frame, the larger φ; a star marks an annotated picture.
     """
-    shown, notes, frames, badges = [], [], [], []
-    for ranking in rankings.values():
+    shown, notes, frames, badges, headings = [], [], [], [], {}
+    for method, ranking in rankings.items():
+        headings[len(shown)] = _heading(method, ranking)
         for place, item in enumerate(ranking.index.tolist()):
             shown.append(pictures[item])
-            caption = [captions[item]] if captions is not None else []
-            notes.append([_note(ranking, place, relevance), *caption])
+            notes.append([_note(ranking, place, relevance), captions[item]])
             frames.append(greenness(ranking, place))
-            badges.append(_place(ranking, place))
-    begins = accumulate((len(ranking.index) for ranking in rankings.values()), initial=0)
-    headings = {begin: _heading(*pair) for begin, pair in zip(begins, rankings.items(), strict=False)}
+            badges.append(f"{place + 1} ★" if _starred(ranking, place) else str(place + 1))
     subtitle = f"“{shorten(query, 110, placeholder=' …')}”; ★ annotated"
     look = {"columns": 5, "frames": frames, "badges": badges, "headings": headings}
     return draw_gallery(shown, notes, title=title, subtitle=subtitle, **look)
@@ -59,7 +56,6 @@ def draw_ranked_captions(
     rankings: Mapping[str, Ranking],
     *,
     title: str = "",
-    subtitle: str = "",
     own_captions: Sequence[str] = (),
     relevance: str = "CIDEr",
 ) -> go.Figure:
@@ -69,16 +65,15 @@ def draw_ranked_captions(
     """
     columns, fills = {"": []}, {}
     for method, ranking in rankings.items():
-        heading = _heading(method, ranking)
+        heading, places = _heading(method, ranking), range(len(ranking.index))
+        columns[""] = [str(place + 1) for place in places]
         columns[heading] = [
-            f"{captions[item]} ({_note(ranking, place, relevance)})"
-            for place, item in enumerate(ranking.index.tolist())
+            f"{captions[ranking.index[place]]} ({_note(ranking, place, relevance)})" for place in places
         ]
-        columns[""] = [str(place + 1) for place in range(len(ranking.index))]
-        fills[heading] = [translucent(greenness(ranking, place), 0.35) for place in range(len(ranking.index))]
+        fills[heading] = [translucent(greenness(ranking, place), 0.35) for place in places]
     widths = [0.3] + [3.0] * len(rankings)
     look = {"widths": widths, "fills": fills, "picture": picture, "beside": own_captions}
-    return draw_table(columns, title=title, subtitle=subtitle, **look)
+    return draw_table(columns, title=title, **look)
 
 
 def greenness(ranking: Ranking, place: int) -> str:
@@ -91,15 +86,14 @@ def _heading(method: str, ranking: Ranking) -> str:
     return " · ".join([method, *(f"{name} {value:.0f} %" for name, value in ranking.measures.items())])
 
 
-def _place(ranking: Ranking, place: int) -> str:
-    starred = ranking.annotated is not None and bool(ranking.annotated[place])
-    return f"{place + 1} ★" if starred else str(place + 1)
+def _starred(ranking: Ranking, place: int) -> bool:
+    return ranking.annotated is not None and bool(ranking.annotated[place])
 
 
 def _note(ranking: Ranking, place: int, relevance: str) -> str:
     parts = [f"{relevance} {ranking.relevance[place]:.2f}"]
     if ranking.truth_label is not None:
         parts.append(TRUTH_LABELS[int(ranking.truth_label[place])][1])
-    if ranking.annotated is not None and ranking.annotated[place]:
+    if _starred(ranking, place):
         parts.append("★")
     return ", ".join(parts)

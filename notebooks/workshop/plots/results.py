@@ -16,17 +16,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from itmlab.errors import ItmlabError
 from itmlab.fields import did_you_mean
 from itmlab.metrics.statistics import Interval, Share
 from itmlab.storage import read_json, write_bytes
+from itmlab.train.comparison import Comparison
 
 from ..places import project_directory, result_directory
-
-if TYPE_CHECKING:
-    from itmlab.train.comparison import Comparison
 
 ROW = {"group": "", "lower": None, "upper": None, "per_seed": None, "unit": "", "minus": "", "x": None}
 VERSIONS = ("itmlab", "numpy", "torch", "transformers")
@@ -66,6 +64,12 @@ class Result:
     world: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        complete = all({"row", "measure", "value"} <= row.keys() for row in self.rows)
+        if not (self.name and self.question and self.command and self.rows and complete):
+            message = "a result needs a name, a question, a command, and rows with row, measure and value"
+            raise ItmlabError(message, where=f"results/{self.name}.json")
+
     def select(self, **wanted: Any) -> list[dict[str, Any]]:
         """Return the rows with these fields, for example `select(group="learning rate 1e-4", measure="RSum")`."""
         return [dict(row) for row in self.rows if all(row.get(key) == value for key, value in wanted.items())]
@@ -78,15 +82,12 @@ class Result:
         """
         rows = self.select(**wanted)
         if len(rows) != 1:
-            where = ", ".join(f"{key} {value!r}" for key, value in wanted.items())
-            raise ItmlabError(f"{len(rows)} rows match, expected one", where=f"results/{self.name}.json: {where}")
+            raise ItmlabError(f"{len(rows)} rows match, expected one", where=f"results/{self.name}.json: {wanted}")
         return rows[0]
 
     def interval(self, **wanted: Any) -> Interval:
         """Return value, lower and upper end of the only row with these fields."""
         row = self.row(**wanted)
-        if row["lower"] is None or row["upper"] is None:
-            raise ItmlabError("the row has no interval", where=f"results/{self.name}.json: {wanted}")
         return Interval(row["value"], row["lower"], row["upper"])
 
 
@@ -105,23 +106,11 @@ def load_result(name: str, directory: str | Path | None = None) -> Result:
     path = folder / f"{name}.json"
     if not path.is_file():
         raise ItmlabError(f"no result {name!r}", where=str(folder), remedy=did_you_mean(name, list_results(folder)))
-    return read_result(read_json(path), str(path))
-
-
-def read_result(content: Any, where: str) -> Result:
-    """Return the result in a JSON value; `where` names its origin in errors."""
-    fields = Result.__dataclass_fields__
-    required = ("name", "question", "command", "rows")
-    missing = [key for key in required if not isinstance(content, dict) or not content.get(key)]
-    if missing:
-        raise ItmlabError(f"not a result: {', '.join(missing)} missing", where=where)
-    if unknown := content.keys() - fields.keys():
-        raise ItmlabError(f"unknown field {min(unknown)!r}", where=where, remedy=f"known: {', '.join(fields)}")
-    for number, row in enumerate(content["rows"], 1):
-        complete = isinstance(row, dict) and isinstance(row.get("value"), int | float)
-        if not complete or not isinstance(row.get("row"), str) or not isinstance(row.get("measure"), str):
-            raise ItmlabError("a row needs row, measure and a value", where=f"{where}, row {number}")
-    return Result(**{**content, "rows": [{**ROW, **row} for row in content["rows"]]})
+    content = read_json(path)
+    try:
+        return Result(**{**content, "rows": [{**ROW, **row} for row in content["rows"]]})
+    except (KeyError, TypeError) as error:
+        raise ItmlabError(f"not a result: {error}", where=str(path)) from None
 
 
 def save_result(result: Result, directory: str | Path | None = None) -> Path:
@@ -136,7 +125,6 @@ def save_result(result: Result, directory: str | Path | None = None) -> Path:
     content["versions"] = content["versions"] or {package: version(package) for package in VERSIONS}
     rows = [_compact(row) for row in content.pop("rows")]
     path = folder / f"{result.name}.json"
-    read_result({**content, "rows": rows}, str(path))
     head = "".join(f' "{key}": {_json(value)},\n' for key, value in content.items())
     lines = ",\n".join(f"  {_json(row)}" for row in rows)
     write_bytes(path, f'{{\n{head} "rows": [\n{lines}\n ]\n}}\n'.encode())
@@ -149,20 +137,17 @@ def _json(value: Any) -> str:
 
 def _compact(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return the row without fields at their defaults and without numbers that are not finite."""
-    compact = {}
-    for key, value in row.items():
-        finite = not isinstance(value, float) or math.isfinite(value)
-        if finite and (key not in ROW or value != ROW[key]):
-            compact[key] = value
-    return compact
+    finite = {key: value for key, value in row.items() if not isinstance(value, float) or math.isfinite(value)}
+    return {key: value for key, value in finite.items() if key not in ROW or value != ROW[key]}
 
 
 # Rows of a comparison.
 
 
-def unit_of(measure: str) -> str:
-    """Return the unit of a measure: sums of recalls are points, everything else is percent."""
-    return "points" if "sum" in measure.lower() else "%"
+def _row(group: str, name: str, measure: str, ends: Sequence[float | None], unit: str, **more: Any) -> dict[str, Any]:
+    value, lower, upper = ends
+    row = {"group": group, "row": name, "measure": measure, "value": value, "lower": lower, "upper": upper}
+    return {**row, "unit": unit, **more}
 
 
 def level_rows(
@@ -174,25 +159,24 @@ def level_rows(
         for measure, level in by_measure.items():
             if isinstance(level, Share):
                 level = level.percent, level.lower, level.upper
-            value, lower, upper = (level, None, None) if isinstance(level, float) else level
-            ends = {"value": value, "lower": lower, "upper": upper}
-            rows.append({"group": group, "row": name, "measure": measure, **ends, "unit": unit})
+            ends = (level, None, None) if isinstance(level, float) else level
+            rows.append(_row(group, name, measure, ends, unit))
     return rows
 
 
-def comparison_rows(comparison: "Comparison", group: str = "") -> list[dict[str, Any]]:
+def comparison_rows(comparison: Comparison, group: str = "") -> list[dict[str, Any]]:
     """Return every recipe's mean of every measure, with its interval and one value per seed."""
     rows = []
     for label in comparison.labels:
         per_seed = comparison.per_seed(label)
-        for measure, (value, lower, upper) in comparison.intervals(label).items():
-            ends = {"value": value, "lower": lower, "upper": upper, "per_seed": per_seed[measure]}
-            rows.append({"group": group, "row": label, "measure": measure, **ends, "unit": unit_of(measure)})
+        for measure, ends in comparison.intervals(label).items():
+            unit = "points" if "sum" in measure.lower() else "%"  # sums of recalls
+            rows.append(_row(group, label, measure, ends, unit, per_seed=per_seed[measure]))
     return rows
 
 
 def difference_rows(
-    comparison: "Comparison", pairs: Mapping[str, tuple[str, str]], group: str = ""
+    comparison: Comparison, pairs: Mapping[str, tuple[str, str]], group: str = ""
 ) -> list[dict[str, Any]]:
     """Return paired differences in every measure, with intervals, one value per seed, and p of "no difference".
 
@@ -205,8 +189,8 @@ def difference_rows(
     for name, (label, minus) in pairs.items():
         values, subtracted = comparison.per_seed(label), comparison.per_seed(minus)
         tested = comparison.tests(*comparison.columns, baseline=minus)[label]
-        for measure, (value, lower, upper) in comparison.difference(label, minus).items():
+        for measure, ends in comparison.difference(label, minus).items():
             per_seed = [first - second for first, second in zip(values[measure], subtracted[measure], strict=True)]
-            ends = {"value": value, "lower": lower, "upper": upper, "per_seed": per_seed, "p": tested[measure].p}
-            rows.append({"group": group, "row": name, "measure": measure, **ends, "unit": "points", "minus": minus})
+            known = {"per_seed": per_seed, "p": tested[measure].p, "minus": minus}
+            rows.append(_row(group, name, measure, ends, "points", **known))
     return rows

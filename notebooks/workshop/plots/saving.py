@@ -1,4 +1,4 @@
-"""Figures on disk: data with provenance, a picture, an interactive page, and an index of all figures.
+"""Figures on disk: data with provenance and a picture; for a folder of them, interactive pages and an index.
 
 Saving the same figure again gives the same bytes. Words in a figure cannot run scripts in its page: they are escaped,
 and a Content-Security-Policy allows only the page's own scripts. Without Chrome only the picture is missing.
@@ -11,13 +11,11 @@ import hashlib
 import html
 import io
 import json
-import platform
 import re
 import threading
 import tomllib
-from collections.abc import Mapping, Sequence
-from functools import cache, lru_cache
-from importlib.metadata import version
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -27,42 +25,25 @@ import plotly.graph_objects as go
 import plotly.io
 from PIL import Image
 from plotly.io.base_renderers import MimetypeRenderer
+from plotly.utils import PlotlyJSONEncoder
 
 from itmlab.errors import ItmlabError
 from itmlab.storage import read_json, refuse_foreign, refuse_foreign_files, write_bytes
 
-from ..places import figure_directory, notebook_directory
-from .theme import FONT, INK, MUTED, NIGHT, PANEL, PAPER, RULE, WIDTH, night_style, title_and_subtitle, titled
+from ..places import figure_directory
+from .theme import FONT, WIDTH, night_style, titled
 
-FIGURE = "itmlab_figure"  # written into every file of `write_figure`; only such files are replaced
 DIGITS = 6  # significant digits of numbers in a figure's JSON
 
 
 @cache
 def figure_settings() -> dict[str, dict[str, Any]]:
     """Return what `figures.toml` says about each of the project's figures, by name."""
-    settings = tomllib.loads((Path(__file__).parent / "figures.toml").read_text(encoding="utf-8"))
-    asked = settings.pop("questions")
-    return {name: {**figure, "question": asked[figure["question"]]} for name, figure in settings.items()}
+    return tomllib.loads((Path(__file__).parent / "figures.toml").read_text(encoding="utf-8"))
 
 
-def questions() -> dict[str, dict[str, tuple[str, str]]]:
-    """Return the project's figures by question: the paper's item ("" for none) and what the figure shows."""
-    listed: dict[str, dict[str, tuple[str, str]]] = {}
-    for name, figure in figure_settings().items():
-        listed.setdefault(figure["question"], {})[name] = (figure.get("item", ""), figure["about"])
-    return listed
-
-
-def save(
-    figure: go.Figure,
-    name: str,
-    provenance: Mapping[str, Any] | None = None,
-    *,
-    directory: str | Path | None = None,
-    force: bool = False,
-) -> go.Figure:
-    """Write NAME.json (data and provenance), NAME.png and NAME.html, and update the index.
+def save(figure: go.Figure, name: str, provenance: Mapping[str, Any], directory: Path | None = None) -> go.Figure:
+    """Write NAME.json (data and provenance) and NAME.png.
 
     A figure of the project that has no title gets title and subtitle from `figures.toml`. Without Chrome there is no
     PNG, and one line says so.
@@ -70,9 +51,8 @@ def save(
     Args:
         figure: any plotly figure.
         name: the files' name: letters, digits, _ and -.
-        provenance: what the figure shows, for example recipe, seed and data. The notebook and versions are added.
+        provenance: what the figure shows, for example recipe, seed and data.
         directory: default: `figures`.
-        force: replace files that itmlab did not write.
 
     Returns:
         The figure, so that a cell of a notebook can end with this call.
@@ -82,26 +62,19 @@ def save(
     """
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name):
         raise ItmlabError(f"{name!r} is not a name for a figure", remedy="use letters, digits, _ and - only")
-    directory = Path(directory or figure_directory())
-    data, page, picture = (directory / f"{name}.{ending}" for ending in ("json", "html", "png"))
-    refuse_foreign_files(data.parent, [data.name, page.name, picture.name], '"provenance": {', force=force)
-    for other, mark in (("index.html", INDEX), (SCRIPT, "plotly.js")):
-        refuse_foreign(data.parent / other, mark, force=force)
-    settings = figure_settings().get(name, {})
-    title, subtitle = title_and_subtitle(figure)
-    if settings and not title:
-        titled(figure, settings.get("title", ""), subtitle or settings.get("subtitle", ""))
-    notebook = {"notebook": settings["notebook"]} if settings else {}
-    origin = {**notebook, **(provenance or {}), "versions": _versions()}
-    write_bytes(data, figure_json(figure, origin))
-    write_page(figure, origin, page)
+    directory = directory or figure_directory()
+    data, picture = directory / f"{name}.json", directory / f"{name}.png"
+    refuse_foreign_files(directory, [data.name, picture.name], '"provenance": {')
+    settings = figure_settings().get(name)
+    if settings and not figure.layout.title.text:
+        titled(figure, settings.get("title", ""), settings.get("subtitle", ""))
+    write_bytes(data, figure_json(figure, provenance))
     drawn = draw(figure)
     if isinstance(drawn, bytes):
         write_bytes(picture, _smaller(drawn))
     else:
         picture.unlink(missing_ok=True)  # it would show older data
-        say_once(f"No PNG, only HTML and JSON: {drawn}")
-    write_index(directory)
+        say_once(f"No PNG, only JSON: {drawn}")
     return figure
 
 
@@ -119,162 +92,96 @@ def _smaller(picture: bytes) -> bytes:
     return buffer.getvalue()
 
 
-def write_figure(figure: go.Figure, path: str | Path, *, force: bool = False) -> Path:
-    """Write one figure to a self-contained HTML page, and return the path.
-
-    Raises:
-        ItmlabError: a file at `path` is not such a page (unless `force`).
-    """
-    path = Path(path)
-    refuse_foreign(path, FIGURE, force=force)
-    drawing = figure.to_html(include_plotlyjs=True, full_html=False, div_id="figure", default_width="100%")
-    write_bytes(path, _page(title_and_subtitle(figure)[0] or path.stem, drawing, scripts=drawing))
-    return path
-
-
 def figure_json(figure: go.Figure, provenance: Mapping[str, Any]) -> bytes:
     """Return the figure and its provenance as JSON, with arrays as lists and numbers of six significant digits.
 
-    >>> saved = json.loads(figure_json(go.Figure(go.Scatter(y=np.array([1 / 3, np.nan]))), {"seed": 0}))
+    >>> saved = json.loads(figure_json(go.Figure(go.Scatter(y=[1 / 3, None])), {"seed": 0}))
     >>> saved["figure"]["data"][0]["y"], saved["provenance"]
     ([0.333333, None], {'seed': 0})
     """
-    content = {"provenance": plain(provenance), "figure": plain(figure.to_dict())}
+    packed = json.dumps({"provenance": provenance, "figure": figure.to_plotly_json()}, cls=PlotlyJSONEncoder)
+    exact = json.dumps(json.loads(packed, object_hook=_unpacked))
+    content = json.loads(exact, parse_float=lambda text: float(f"{float(text):.{DIGITS}g}"), parse_constant=_null)
     return (json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
-def plain(value: Any) -> Any:
-    """Return `value` as JSON has it: dictionaries, lists, strings, rounded numbers, and None for NaN."""
-    if isinstance(value, Mapping):
-        if value.keys() >= {"dtype", "bdata"}:  # plotly's packed arrays
-            array = np.frombuffer(base64.b64decode(value["bdata"]), dtype=value["dtype"])
-            return plain(array.reshape([int(size) for size in str(value.get("shape", array.size)).split(",")]))
-        return {str(key): plain(entry) for key, entry in value.items()}
-    if isinstance(value, np.ndarray | np.generic):
-        return plain(value.tolist())
-    if isinstance(value, list | tuple):
-        return [plain(entry) for entry in value]
-    if isinstance(value, float):
-        return float(f"{value:.{DIGITS}g}") if np.isfinite(value) else None
-    return value if value is None or isinstance(value, str | int) else str(value)
+def _unpacked(entry: dict[str, Any]) -> Any:
+    """Return one of plotly's packed arrays as lists, and any other object as it is."""
+    if not entry.keys() >= {"dtype", "bdata"}:
+        return entry
+    array = np.frombuffer(base64.b64decode(entry["bdata"]), entry["dtype"])
+    return array.reshape([int(size) for size in str(entry.get("shape", len(array))).split(",")]).tolist()
 
 
-def _versions() -> dict[str, str]:
-    packages = ("itmlab", "numpy", "pillow", "plotly", "torch", "transformers")
-    return {"python": platform.python_version(), **{package: version(package) for package in packages}}
-
-
-def committed(name: str) -> go.Figure:
-    """Return a figure of the project's `figures` folder.
-
-    Raises:
-        ItmlabError: there is no such figure, or this is an installed wheel, which has no figures.
-    """
-    folder = notebook_directory().parent / "figures"
-    paths = {path.stem: path for path in sorted(folder.glob("*.json"))}
-    if name not in paths:
-        remedy = f"there are: {', '.join(paths) or 'none'}"
-        raise ItmlabError(f"no figure {name!r}", where=str(folder), remedy=remedy)
-    return _read(paths[name])[0]
+def _null(constant: str) -> None:
+    """Return what stands for NaN and infinity, which JSON does not have."""
 
 
 # Interactive pages around one shared plotly.min.js, and the index.
 
 SCRIPT, INDEX = "plotly.min.js", "itmlab: figures"
 STYLE = f"""
-:root {{ --ink: {INK}; --muted: {MUTED}; --rule: {RULE}; --panel: {PANEL}; --paper: {PAPER}; }}
-body {{ margin: 0 auto; max-width: 1200px; padding: 40px; background: var(--panel); color: var(--muted); }}
-body {{ font: 16px {FONT}; }}
-h1, h2, b {{ color: var(--ink); }}
-a {{ color: inherit; text-decoration: none; }}
+:root {{ color-scheme: light dark; }}
+body {{ margin: 0 auto; max-width: 1200px; padding: 40px; font: 16px {FONT}; }}
 .grid {{ display: grid; grid-template-columns: repeat(auto-fill, minmax(320px, 1fr)); gap: 22px; }}
-.card, .sheet {{ background: var(--paper); border: 1px solid var(--rule); border-radius: 12px; padding: 12px; }}
-.card, .sheet {{ overflow: auto; }}
+.card, .sheet {{ border: 1px solid; border-radius: 12px; padding: 12px; overflow: auto; color: inherit; }}
 .card img {{ display: block; max-width: 100%; height: 210px; margin: auto; object-fit: contain; }}
-.card b, .card small {{ display: block; }}
 pre {{ white-space: pre-wrap; }}
-@media (prefers-color-scheme: dark) {{
-:root {{ --ink: {NIGHT[INK]}; --muted: {NIGHT[MUTED]}; --rule: {NIGHT[RULE]}; --panel: #000; --paper: {NIGHT[PAPER]}; }}
-{night_style("body")}
-}}
+@media (prefers-color-scheme: dark) {{ {night_style("body")} }}
 """
 
 
 def write_pages(directory: str | Path) -> Path:
-    """Write NAME.html for every NAME.json in `directory`, and the index; return the index's path."""
+    """Write NAME.html for every NAME.json in `directory`, and the index of all figures; return the index's path."""
+    from plotly.offline import get_plotlyjs
+
     directory = Path(directory)
-    refuse_foreign(directory / "index.html", INDEX)
+    index, cards = directory / "index.html", ""
+    refuse_foreign(index, INDEX)
+    write_bytes(directory / SCRIPT, get_plotlyjs().encode())
     for path in sorted(directory.glob("*.json")):
-        write_page(*_read(path), path.with_suffix(".html"))
-    return write_index(directory)
+        content = read_json(path)
+        try:
+            write_page(go.Figure(content["figure"]), content["provenance"], path.with_suffix(".html"))
+        except (KeyError, TypeError, ValueError):
+            remedy = "move it out of the figures' folder"
+            raise ItmlabError("not a saved figure", where=str(path), remedy=remedy) from None
+        address = f"./{quote(path.stem)}"  # without "./" a name like javascript:… would be an address
+        picture = f'<img src="{address}.png" alt="no PNG: Chrome was not found" loading="lazy">'
+        cards += f'<a class="card" href="{address}.html">{picture}{html.escape(path.stem)}</a>'
+    write_bytes(index, _page(INDEX, f"<h1>itmlab</h1><div class='grid'>{cards}</div>"))
+    return index
 
 
 def write_page(figure: go.Figure, provenance: Mapping[str, Any], path: Path) -> None:
-    """Write one figure as an interactive page beside the shared plotly.min.js."""
-    from plotly.offline import get_plotlyjs
-
-    script, library = path.parent / SCRIPT, get_plotlyjs().encode()
-    if not script.exists() or script.stat().st_size != len(library):
-        write_bytes(script, library)
-    config = {"displaylogo": False, "responsive": True}
+    """Write one figure as an interactive page, beside which `write_pages` has put plotly.min.js."""
     page = {"include_plotlyjs": False, "full_html": False, "div_id": "figure", "default_width": "100%"}
-    try:
-        drawing = figure.to_html(**page, config=config)
-    except (TypeError, ValueError) as error:  # numbers of more than 64 bits, text that cannot be encoded
-        raise ItmlabError(f"this figure has no page: {_first_line(error)}", where=str(path)) from None
+    drawing = figure.to_html(**page, config={"displaylogo": False, "responsive": True})
     origin = html.escape(json.dumps(provenance, indent=2, ensure_ascii=False))
     body = f"""<p><a href="index.html">← all figures</a></p>
 <div class="sheet" style="max-width: {WIDTH + 40}px">{drawing}</div>
 <details><summary>Where it comes from</summary><pre>{origin}</pre></details>"""
-    write_bytes(path, _page(title_and_subtitle(figure)[0] or path.stem, body, scripts=drawing, library=True))
+    write_bytes(path, _page(path.stem, body, drawing))
 
 
-def write_index(directory: Path) -> Path:
-    """Write the page that lists every figure of `directory` with a thumbnail, grouped by question."""
-    cards = {}
-    for path in sorted(directory.glob("*.json")):
-        title = _title(path, path.lstat().st_mtime_ns) or path.stem
-        address = f"./{quote(path.stem)}"  # without "./" a name like javascript:… would be an address
-        drawn = path.with_suffix(".png").exists()
-        picture = f'<img src="{address}.png" alt="" loading="lazy">' if drawn else "no PNG: Chrome was not found"
-        words = f"<b>{html.escape(title)}</b><small>{html.escape(path.stem)}</small>"
-        cards[path.stem] = f'<a class="card" href="{address}.html">{picture}{words}</a>'
-    body = f"<h1>itmlab</h1><p>{len(cards)} {'figure' if len(cards) == 1 else 'figures'}, each interactive</p>\n"
-    for question, names in {**questions(), "Others": dict.fromkeys(list(cards))}.items():
-        if group := "".join(cards.pop(name, "") for name in names):
-            body += f"<h2>{html.escape(question)}</h2><div class='grid'>{group}</div>"
-    index = directory / "index.html"
-    write_bytes(index, _page(INDEX, body))
-    return index
-
-
-INLINE = re.compile(r"<script[^>]*>(.*?)</script>", re.DOTALL)
-
-
-def _page(title: str, body: str, *, scripts: str = "", library: bool = False) -> bytes:
-    """Return a page in which only the inline `scripts` and the shared plotly run, and which loads nothing else.
+def _page(title: str, body: str, drawing: str = "") -> bytes:
+    """Return a page in which only the inline scripts of `drawing` and the shared plotly run, and nothing else loads.
 
     The policy names each inline script by its hash. The library is allowed by a nonce, because a page opened from the
     disk has no origin. The nonce is a hash of all words on the page, so that none of them can contain it.
     """
     nonce = _hash(title + body)
-    allowed = [f"'sha256-{_hash(script)}'" for script in INLINE.findall(scripts)]
-    if library:
-        allowed.append(f"'nonce-{nonce}'")
-    policy = {
-        "default-src": "'none'",
-        "script-src": " ".join(allowed) or "'none'",
-        "style-src": "'unsafe-inline'",  # plotly's
-        "img-src": "'self' data: blob:",
-        "base-uri": "'none'",
-        "form-action": "'none'",
-    }
-    rules = "; ".join(map(" ".join, policy.items()))
-    head = f'<script nonce="{nonce}" src="{SCRIPT}"></script>' if library else ""
+    scripts = "'none'"
+    if drawing:
+        inline = re.findall(r"<script[^>]*>(.*?)</script>", drawing, re.DOTALL)
+        scripts = " ".join([*(f"'sha256-{_hash(script)}'" for script in inline), f"'nonce-{nonce}'"])
+    kept = "base-uri 'none'; form-action 'none'"
+    rules = f"default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; img-src 'self' data: blob:; {kept}"
+    library = f'<script nonce="{nonce}" src="{SCRIPT}"></script>' if drawing else ""
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{rules}">
-<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="generator" content="{FIGURE}">
-<title>{html.escape(title)}</title><style>{STYLE}</style>{head}</head>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{html.escape(title)}</title><style>{STYLE}</style>{library}</head>
 <body>{body}</body></html>
 """.encode(errors="replace")
 
@@ -283,64 +190,48 @@ def _hash(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode(errors="replace")).digest()).decode()
 
 
-def _read(path: Path) -> tuple[go.Figure, Mapping[str, Any]]:
-    """Return the figure and the provenance of a NAME.json."""
-    content, remedy = read_json(path), "move it out of the figures' folder"
-    if not isinstance(content, dict) or not {"figure", "provenance"} <= content.keys():
-        raise ItmlabError("not a saved figure", where=str(path), remedy=remedy)
-    try:
-        return go.Figure(content["figure"]), content["provenance"]
-    except Exception as error:  # plotly raises many kinds, in many lines
-        raise ItmlabError(f"not a figure: {_first_line(error)}", where=str(path), remedy=remedy) from None
-
-
-@lru_cache(1000)
-def _title(path: Path, changed: int) -> str:
-    """Return a figure's title. Every save lists all figures, so a file is read again only after it `changed`."""
-    return title_and_subtitle(_read(path)[0])[0]
-
-
 # One Chrome for the whole process, started at the first picture: 0.15 s per PNG instead of 2 s.
 
 PATIENCE = 300  # seconds until a Chrome that does not answer is given up
 
 
+broken: list[str] = []  # why Chrome is not tried again in this process: each try could take all of PATIENCE
+
+
 def draw(figure: go.Figure) -> bytes | str:
-    """Return `figure` as PNG bytes, or one line that says why it was not drawn."""
-    browser = shared_browser()
-    if isinstance(browser, str):
-        return browser
-    try:
-        return browser.png(figure)
-    except Exception as error:  # Chrome was killed or hangs: the next figure starts another
-        shared_browser.cache_clear()
-        return _no_picture(error, "drew nothing")
+    """Return `figure` as PNG bytes, or one line that says why it was not drawn.
 
-
-def carried(figures: Sequence[go.Figure]) -> dict[str, str]:
-    """Return a JPEG of all figures below each other, for pages that draw no plotly, such as GitHub's.
-
-    It is keyed by its media type and in base64; without Chrome nothing is returned. It is not a PNG because
-    JupyterLab's plotly extension would show a PNG in place of the figure.
+    A Chrome that did not start or did not answer is not tried again. One that was killed is: a start takes 2 s.
     """
-    drawn = [Image.open(io.BytesIO(picture)) for picture in map(draw, figures) if isinstance(picture, bytes)]
-    if not drawn:
-        return {}
-    size = max(picture.width for picture in drawn), sum(picture.height for picture in drawn)
-    column, buffer, top = Image.new("RGB", size, PAPER), io.BytesIO(), 0
-    for picture in drawn:
-        column.paste(picture, (0, top))
-        top += picture.height
-    column.save(buffer, "JPEG", progressive=True, optimize=True)
-    return {"image/jpeg": base64.b64encode(buffer.getvalue()).decode()}
+    if broken:
+        return broken[0]
+    started = False
+    try:
+        browser = shared_browser()
+        started = True
+        return browser.png(figure)
+    except Exception as error:  # kaleido raises many kinds
+        shared_browser.cache_clear()
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        reason = f"Chrome drew nothing: {lines[0]}"
+        if not started or isinstance(error, TimeoutError):
+            broken.append(reason)
+        return reason
 
 
 class Picture(MimetypeRenderer):
-    """Adds a picture to each figure that a notebook shows."""
+    """Adds a JPEG to each figure that a notebook shows, for pages that draw no plotly, such as GitHub's.
+
+    It is not a PNG because JupyterLab's plotly extension would show a PNG in place of the figure.
+    """
 
     def to_mimebundle(self, fig_dict: dict[str, Any]) -> dict[str, str]:
-        """Return the picture of one figure."""
-        return carried([go.Figure(fig_dict, _validate=False)])
+        """Return the picture of one figure by its media type and in base64; nothing without Chrome."""
+        drawn, buffer = draw(go.Figure(fig_dict, _validate=False)), io.BytesIO()
+        if isinstance(drawn, str):
+            return {}
+        Image.open(io.BytesIO(drawn)).convert("RGB").save(buffer, "JPEG", progressive=True, optimize=True)
+        return {"image/jpeg": base64.b64encode(buffer.getvalue()).decode()}
 
 
 if plotly.io.renderers.default == "plotly_mimetype":  # in a Jupyter kernel where no other renderer was chosen
@@ -352,19 +243,9 @@ if plotly.io.renderers.default == "plotly_mimetype":  # in a Jupyter kernel wher
 
 
 @cache
-def shared_browser() -> "Browser | str":
-    """Return the process's browser, or one line that says why there is none."""
-    try:
-        return Browser()
-    except Exception as error:  # no Chrome, or one that cannot start: kaleido raises many kinds
-        return _no_picture(error, "did not start")
-
-
-def _no_picture(error: Exception, problem: str) -> str:
-    if isinstance(error, TimeoutError):
-        return f"Chrome {problem} in {PATIENCE} seconds"
-    missing = type(error).__name__ == "ChromeNotFoundError"
-    return "no Chrome was found (apt-get install chromium)" if missing else f"Chrome failed: {_first_line(error)}"
+def shared_browser() -> "Browser":
+    """Return the process's browser."""
+    return Browser()
 
 
 class Browser:
@@ -385,17 +266,13 @@ class Browser:
             return kaleido
 
         self.kaleido = self.wait(opened())
-        atexit.register(lambda: self.wait(self.kaleido.close()))
+        atexit.register(lambda: self.wait(self.kaleido.close(), seconds=10))
 
-    def wait(self, work: Any) -> Any:
+    def wait(self, work: Any, seconds: float = PATIENCE) -> Any:
         """Run a coroutine on the browser's loop and wait for its result."""
-        return asyncio.run_coroutine_threadsafe(work, self.loop).result(PATIENCE)
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result(seconds)
 
     def png(self, figure: go.Figure) -> bytes:
         """Return `figure` as a PNG at twice its size in pixels."""
         size = {"width": figure.layout.width or WIDTH, "height": figure.layout.height or 460, "scale": 2}
         return self.wait(self.kaleido.calc_fig(figure.to_dict(), opts={"format": "png", **size}))
-
-
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)

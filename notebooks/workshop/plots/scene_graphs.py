@@ -2,29 +2,24 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
-from math import hypot
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import chain
+from typing import NamedTuple
 
-import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 from numpy import ndarray
 from PIL import Image
 
+from itmlab.text.graph import SceneGraph, SceneObject
+from itmlab.text.masking import Phrase, phrases
+
 from . import theme
 from .canvas import Canvas, Cell, data_uri, draw_table, enlarged, outlined, tinted
 from .theme import colour, label, text_width, translucent
 
-if TYPE_CHECKING:
-    from itmlab.text.graph import SceneGraph, SceneObject
-    from itmlab.text.masking import Phrase
-
-
 # A scene graph: who does something stands left, to whom right. Attributes stand in the box of their object.
 
 FARTHEST = 340  # pixels from column to column
-MOST_NODES = 24  # objects
 LOOSE = 6  # objects without relations per column
 ROW = 44  # pixels between two boxes in a column
 
@@ -50,18 +45,12 @@ class Box(NamedTuple):
         return middle[0] + share * across, middle[1] + share * down
 
 
-def draw_scene_graph(graph: "SceneGraph", *, title: str = "What the caption says", subtitle: str = "") -> go.Figure:
-    """Draw objects as boxes with their attributes, and relations as arrows with words from subject to object.
-
-    Of more than twenty-four objects, only the first ones are drawn, and the subtitle says so.
-    """
-    if len(graph.objects) > MOST_NODES:
-        subtitle = f"{subtitle} (the first {MOST_NODES} of {len(graph.objects):,} objects)".strip()
-        links = tuple(link for link in graph.relations if max(link.subject, link.object) < MOST_NODES)
-        graph = replace(graph, objects=graph.objects[:MOST_NODES], relations=links)
+def draw_scene_graph(graph: SceneGraph, *, title: str = "What the caption says", subtitle: str = "") -> go.Figure:
+    """Draw objects as boxes with their attributes, and relations as arrows with words from subject to object."""
     canvas, columns = Canvas(), _columns(graph)
     texts = [_node_text(entity) for entity in graph.objects]
-    heights = [sum(_node_height(texts[number]) + ROW for number in column) for column in columns]
+    tall = [14 + 20 * len(lines) for lines in texts]
+    heights = [sum(tall[number] + ROW for number in column) for column in columns]
     tallest, across = max(heights, default=0), min((theme.WIDTH - 260) / max(len(columns) - 1, 1), FARTHEST)
     boxes: dict[int, Box] = {}
     for index, column in enumerate(columns):
@@ -70,7 +59,7 @@ def draw_scene_graph(graph: "SceneGraph", *, title: str = "What the caption says
         top = room + ROW / 2
         for number in column:
             width = 20 + max(text_width(line, 15) for line in texts[number])
-            boxes[number] = Box(x - width / 2, top, x + width / 2, top + _node_height(texts[number]))
+            boxes[number] = Box(x - width / 2, top, x + width / 2, top + tall[number])
             _draw_node(canvas, boxes[number], texts[number])
             top = boxes[number].bottom + ROW + room
     words: dict[tuple[int, int], dict[str, None]] = defaultdict(dict)  # an arrow for each ordered pair
@@ -81,34 +70,32 @@ def draw_scene_graph(graph: "SceneGraph", *, title: str = "What the caption says
         if subject == target:
             canvas.words(text, boxes[subject].right + 8, boxes[subject].top)
         else:
-            _draw_arrow(canvas, boxes[subject], boxes[target], text, beside=(target, subject) in words)
+            start = boxes[subject].edge_towards(*boxes[target].middle(), room=2)
+            end = boxes[target].edge_towards(*boxes[subject].middle(), room=4)
+            canvas.arrow(start, end, theme.MUTED)
+            # The words are nearer to the subject: an opposite arrow has room for its own.
+            x, y = 0.6 * start[0] + 0.4 * end[0], 0.6 * start[1] + 0.4 * end[1]
+            canvas.words(text, x, y, across="center", yanchor="middle", bgcolor=theme.PAPER, borderpad=3)
     return canvas.figure(title, subtitle, height=max(tallest, 90) + 10)
 
 
-def _columns(graph: "SceneGraph") -> list[list[int]]:
+def _columns(graph: SceneGraph) -> list[list[int]]:
     """Return the objects by column: subjects left of their objects, objects without relations in the last columns."""
-    followers: dict[int, list[int]] = {}
-    for link in graph.relations:
-        followers.setdefault(link.subject, []).append(link.object)
-        followers.setdefault(link.object, [])
-    targets = {target for number, reached in followers.items() for target in reached if target != number}
-    depth: dict[int, int] = {}
-    for start in sorted(followers, key=lambda number: (number in targets, number)):
-        if start in depth:
-            continue
-        depth[start], wave = 0, [start]
-        while wave:
-            following = dict.fromkeys(target for number in wave for target in followers[number] if target not in depth)
-            depth.update((target, depth[wave[0]] + 1) for target in following)
-            wave = list(following)
-    columns: list[list[int]] = [[] for _ in range(max(depth.values(), default=-1) + 1)]
-    for number in depth:
-        columns[depth[number]].append(number)
-    loose = [number for number in range(len(graph.objects)) if number not in depth]
+    links = [(link.subject, link.object) for link in graph.relations]
+    related = dict.fromkeys(chain(*links))
+    targets = {target for subject, target in links if target != subject}
+    wave = [number for number in related if number not in targets] or list(related)[:1]
+    columns: list[list[int]] = []
+    placed: set[int] = set()
+    while wave:
+        columns.append(wave)
+        placed.update(wave)
+        wave = list(dict.fromkeys(target for subject, target in links if subject in wave and target not in placed))
+    loose = [number for number in range(len(graph.objects)) if number not in placed]
     return columns + [loose[start : start + LOOSE] for start in range(0, len(loose), LOOSE)]
 
 
-def _node_text(entity: "SceneObject") -> list[str]:
+def _node_text(entity: SceneObject) -> list[str]:
     """Return the lines of an object's box: its name, then its attributes, two per line."""
     name = entity.lemma if entity.count in (None, 1) else f"{entity.count} × {entity.lemma}"
     attributes = [attribute.lemma for attribute in entity.attributes]
@@ -116,29 +103,13 @@ def _node_text(entity: "SceneObject") -> list[str]:
     return [line if len(line) <= 24 else f"{line[:23]}…" for line in lines]
 
 
-def _node_height(lines: Sequence[str]) -> float:
-    return 14 + 20 * len(lines)
-
-
 def _draw_node(canvas: Canvas, box: Box, lines: Sequence[str]) -> None:
     width, height = box.right - box.left, box.bottom - box.top
     canvas.rectangle(box.left, box.top, width, height, fillcolor=KIND_COLOURS["object"], layer="below")
+    middle, _ = box.middle()
     for number, line in enumerate(lines):
-        text = label(line) if number else f"<b>{label(line)}</b>"
-        place = box.middle()[0], box.top + 7 + 20 * number
-        canvas.words(text, *place, size=13 if number else 15, colour=theme.ON_COLOUR, across="center")
-
-
-def _draw_arrow(canvas: Canvas, subject: Box, target: Box, words: str, *, beside: bool) -> None:
-    """Draw an arrow from edge to edge; one of two opposite arrows a little to its left, so that both are seen."""
-    (x0, y0), (x1, y1) = subject.edge_towards(*target.middle(), room=2), target.edge_towards(*subject.middle(), room=4)
-    length = hypot(x1 - x0, y1 - y0) or 1.0
-    aside = 12 / length if beside else 0.0
-    shift = ((y1 - y0) * aside, (x0 - x1) * aside)
-    start, end = (x0 + shift[0], y0 + shift[1]), (x1 + shift[0], y1 + shift[1])
-    canvas.arrow(start, end, theme.MUTED)
-    x, y = (start[0] + end[0]) / 2, (start[1] + end[1]) / 2
-    canvas.words(words, x, y, across="center", down="middle", bgcolor=theme.PAPER, borderpad=3)
+        text, size = (label(line), 13) if number else (f"<b>{label(line)}</b>", 15)
+        canvas.words(text, middle, box.top + 7 + 20 * number, size=size, colour=theme.ON_COLOUR, across="center")
 
 
 # Sentences with their phrases in colour, or with what a masking hides blotted out.
@@ -146,15 +117,14 @@ def _draw_arrow(canvas: Canvas, subject: Box, target: Box, words: str, *, beside
 KIND_COLOURS = {"object": theme.BLUE, "attribute": theme.GREEN, "relation": theme.VERMILION, "word": theme.MUTED}
 BLOT = "█"
 CLOSE_BEFORE = (".", ",", ";", ":", "!", "?", ")", "'", "’", "n't", "n’t", "%")
-MOST_LETTERS = 600  # a longer sentence is cut
 
 
 def draw_caption_spans(
-    graphs: Sequence["SceneGraph"],
+    graphs: Sequence[SceneGraph],
     *,
     title: str = "",
     subtitle: str = "",
-    hidden: Sequence[Sequence["Phrase"] | None] | None = None,
+    hidden: Sequence[Sequence[Phrase] | None] | None = None,
     names: Sequence[str] | None = None,
 ) -> go.Figure:
     """Draw sentences as rows of a table, with a legend of colours below.
@@ -166,35 +136,24 @@ def draw_caption_spans(
         hidden: phrases of each sentence that are blotted out instead; None shows the phrases.
         names: a short text before each sentence.
     """
-    from itmlab.text.masking import phrases
-
     rows: list[Cell] = []
-    kinds: dict[str, None] = {}
+    kinds: set[str] = set()
     for graph, gone in zip(graphs, hidden or [None] * len(graphs), strict=True):
         shades = [""] * len(graph.tokens)
         for phrase in phrases(graph) if gone is None else gone:
-            kinds[phrase.kind] = None
+            kinds.add(phrase.kind)
             for at in range(phrase.span.start, min(phrase.span.end, len(shades))):
                 shades[at] = KIND_COLOURS[phrase.kind]
-        rows.append(_sentence(graph.tokens, shades, blotted=gone is not None))
-    rows.append([(f"{kind}   ", KIND_COLOURS[kind]) for kind in KIND_COLOURS if kind in kinds])
-    columns: dict[str, Sequence[Cell]] = {"sentence": rows}
-    if names:
-        columns = {"": [*names, "colours"], **columns}
+        sentence = []
+        for token, shade in zip(graph.tokens, shades, strict=True):
+            space = "" if not sentence or token.startswith(CLOSE_BEFORE) else " "
+            blotted = shade and gone is not None
+            sentence.append((space + (BLOT * len(token) if blotted else token), shade))
+        rows.append(sentence)
+    rows.append([(f"{kind}   ", shade) for kind, shade in KIND_COLOURS.items() if kind in kinds])
+    columns: dict[str, Sequence[Cell]] = {"": [*names, "colours"]} if names else {}
+    columns["sentence"] = rows
     return draw_table(columns, title=title, subtitle=subtitle, widths=[1.4, 4.0] if names else [1.0])
-
-
-def _sentence(tokens: Sequence[str], shades: Sequence[str], *, blotted: bool) -> list[tuple[str, str]]:
-    """Return tokens with their colours, coloured ones blotted out on request."""
-    parts, letters = [], 0
-    for token, shade in zip(tokens, shades, strict=True):
-        text = BLOT * min(len(token), 30) if blotted and shade else token
-        spaced = parts and not token.startswith(CLOSE_BEFORE)
-        letters += len(text) + 1
-        if letters > MOST_LETTERS:
-            return [*parts, (" …", "")]
-        parts.append((" " * bool(spaced) + text, shade))
-    return parts
 
 
 # One drawn scene beside what the world knows of it: each object's box, visible pixels and name.
@@ -207,10 +166,7 @@ def draw_scene(
     names: Sequence[str],
     boxes: Float[ndarray, "thing 4"],
     masks: Bool[ndarray, "thing height width"],
-    *,
-    title: str = "One scene, and what the world knows of it",
-    subtitle: str = "",
-    captions: Sequence[str] = (),
+    captions: Sequence[str],
 ) -> go.Figure:
     """Draw a picture, and again with every object's visible pixels tinted and its box named.
 
@@ -221,8 +177,6 @@ def draw_scene(
         names: of its objects.
         boxes: x0, y0, x1, y1 in pixels.
         masks: the visible pixels of each object.
-        title: the figure's title.
-        subtitle: what is shown.
         captions: written below.
     """
     canvas, large, side, gap = Canvas(), enlarged(picture, 512), 16, 24
@@ -230,21 +184,19 @@ def draw_scene(
     scale = cell / max(picture.size)
     canvas.picture(data_uri(large, largest=512, photographic=True), side, 0, cell, cell)
     for index, mask in enumerate(masks):
-        if float(np.asarray(mask, dtype=float).mean()) < LARGE:
+        if mask.mean() < LARGE:
             large = outlined(tinted(large, mask, colour(index), 0.3), mask, colour(index), rim=False)
     left, top = side + cell + gap, 0.0
     canvas.picture(data_uri(large, largest=512, photographic=True), left, top, cell, cell)
-    left += (cell - picture.width * scale) / 2  # plotly centres a picture that is not square
-    top += (cell - picture.height * scale) / 2
     for index, (name, box) in enumerate(zip(names, boxes, strict=True)):
         x0, y0, x1, y1 = (float(value) * scale for value in box)
         dotted = {"color": colour(index), "width": 2, "dash": "dot"}
         canvas.rectangle(left + x0, top + y0, x1 - x0, y1 - y0, line=dotted)
         background = {"bgcolor": translucent(colour(index), 0.92), "borderpad": 2}
         x, y = min(left + x0, theme.WIDTH - side - text_width(name, 12) - 8), max(top + y0, 22)
-        canvas.words(f"<b>{label(name)}</b>", x, y, size=12, colour=theme.ON_COLOUR, down="bottom", **background)
+        canvas.words(f"<b>{label(name)}</b>", x, y, size=12, colour=theme.ON_COLOUR, yanchor="bottom", **background)
     below = cell + 16
     for text in (label(caption, width=125, lines=2) for caption in captions):
         canvas.words(text, side, below)
         below += 20 * (text.count("<br>") + 1) + 4
-    return canvas.figure(title, subtitle, height=below + 4)
+    return canvas.figure("One scene, and what the world knows of it", height=below + 4)

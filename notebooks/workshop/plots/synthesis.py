@@ -5,6 +5,7 @@ References:
 """
 
 from collections.abc import Sequence
+from itertools import zip_longest
 
 import numpy as np
 import plotly.graph_objects as go
@@ -24,7 +25,6 @@ MAP = 560  # pixels per side
 SMALLEST, LARGEST = 6.0, 24.0  # pixels per prototype: kernel weight 0, kernel weight 1
 PICTURE = 0.9  # radians: side of the anchor's picture in the middle
 LINKED = 0.05  # kernel weight from which a prototype is linked to the negative that it helped to make
-RIM = {"color": theme.INK, "width": 1.8}  # of synthetic negatives
 ON_MAP = {"xref": "x", "yref": "y", "layer": "below"}
 
 
@@ -34,7 +34,7 @@ def draw_kernel_memory(
     *,
     title: str = "",
     subtitle: str = "",
-    match: int | None = None,
+    match: int,
     anchor: Image.Image | None = None,
 ) -> go.Figure:
     """Draw a map with the anchor in its middle and every candidate as far out as its angle to the anchor.
@@ -60,25 +60,21 @@ def draw_kernel_memory(
 
     prototypes = np.flatnonzero(membership >= 0)
     prototypes = prototypes[np.argsort(-kernel[prototypes], kind="stable")]  # small ones lie above large ones
-    marker = {
-        "size": SMALLEST + (LARGEST - SMALLEST) * np.sqrt(kernel[prototypes]),
-        "color": [translucent(colour(cluster), 0.75) for cluster in membership[prototypes]],
-        "line": {"color": theme.PAPER, "width": 0.8},
-    }
+    shades = [translucent(colour(cluster), 0.75) for cluster in membership[prototypes]]
+    sizes = SMALLEST + (LARGEST - SMALLEST) * np.sqrt(kernel[prototypes])
+    marker = {"size": sizes, "color": shades, "line": {"color": theme.PAPER, "width": 0.8}}
     texts = [
         f"{label(names[index])}<br>cosine {read_out.score[index]:.3f}, kernel weight {kernel[index]:.3f}, "
         f"coefficient {read_out.coefficients[index]:.3f}, cluster {membership[index] + 1}"
         for index in prototypes
     ]
     _add_points(figure, place[prototypes], "a negative, sized by its kernel weight", marker, texts)
-
     shades = [colour(cluster) for cluster in range(len(points))]
-    marker = {"size": 15, "symbol": "diamond", "color": shades, "line": RIM}
+    marker = {"size": 15, "symbol": "diamond", "color": shades, "line": {"color": theme.INK, "width": 1.8}}
     texts = [_describe(read_out, cluster) for cluster in range(len(points))]
     _add_points(figure, points, "a synthetic negative", marker, texts)
-    if match is not None:
-        ring = {"size": 13, "color": theme.PAPER, "line": {"color": theme.INK, "width": 3}}
-        _add_points(figure, place[[match]], "its match", ring, [f"its match: cosine {read_out.score[match]:.3f}"])
+    ring = {"size": 13, "color": theme.PAPER, "line": {"color": theme.INK, "width": 3}}
+    _add_points(figure, place[[match]], "its match", ring, [f"its match: cosine {read_out.score[match]:.3f}"])
     if anchor is None:
         star = {"size": 19, "symbol": "star", "color": theme.INK}
         _add_points(figure, np.zeros((1, 2)), "the anchor", star, ["the anchor"])
@@ -124,7 +120,7 @@ def draw_prototypes(
     title: str = "",
     subtitle: str = "",
     anchor: Image.Image | None = None,
-    match: float | None = None,
+    match: float,
     columns: int = 3,
 ) -> go.Figure:
     """Draw each synthetic negative with its heaviest prototypes, their kernel weights and their truth labels.
@@ -138,21 +134,19 @@ def draw_prototypes(
         match: the cosine of the anchor's match.
         columns: prototypes shown for each.
     """
-    heads = []
+    heads, notes = [], []
     for number, attribution in enumerate(attributions, start=1):
-        above = " (above the match)" if match is not None and attribution.hardness > match else ""
+        above = " (above the match)" if attribution.hardness > match else ""
         heads.append(f"{number}: cosine {attribution.hardness:.2f}{above}".replace("-", "−"))
-    notes = [
-        [_note(attribution, place) for place in range(len(attribution.prototypes[:columns]))]
-        for attribution in attributions
-    ]
+        notes.append([_note(attribution, place) for place in range(len(attribution.prototypes[:columns]))])
+    shown = [[candidates[index] for index in attribution.prototypes[:columns]] for attribution in attributions]
     table = {"synthetic negative": heads}
-    for place in range(columns):
-        table[f"prototype {place + 1}"] = [
-            f"{candidates[attribution.prototypes[place]]} {row[place]}" if place < len(row) else ""
-            for attribution, row in zip(attributions, notes, strict=True)
-        ]
-    widths = [1.4] + [2.2] * columns
+    cells = [
+        [f"{caption} {note}" for caption, note in zip(*row, strict=True)] for row in zip(shown, notes, strict=True)
+    ]
+    for place, column in enumerate(zip_longest(*cells, fillvalue=""), start=1):
+        table[f"prototype {place}"] = column
+    widths = [1.4] + [2.2] * (len(table) - 1)
     return draw_table(table, title=title, subtitle=subtitle, widths=widths, picture=anchor)
 
 

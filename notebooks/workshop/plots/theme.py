@@ -71,28 +71,27 @@ def _literal(text: str) -> str:
     return html.escape(text).replace("&quot;", "&#34;").replace("$", "&#36;")
 
 
-def rich_label(parts: Sequence[tuple[str, str]], *, width: int, lines: int | None = None) -> str:
+def rich_label(parts: Sequence[tuple[str, str]], *, width: int) -> str:
     """Return a wrapped label of several texts, the coloured ones in bold.
 
     Args:
         parts: texts with their #RRGGBB colours; an empty colour leaves a text unchanged.
         width: of a line, in characters.
-        lines: cut with an ellipsis after so many lines.
 
     >>> rich_label([("a ", ""), ("red", "#D55E00"), (" dog", "")], width=5)
     'a <span style="color:#D55E00"><b>red</b></span><br>dog'
     """
     shades = iter([shade for text, shade in parts for letter in text if not letter.isspace()])
     written = []
-    for line in textwrap.wrap("".join(text for text, _ in parts), width, max_lines=lines, placeholder=" …"):
-        body, shade, marked = line.removesuffix(" …") if lines else line, "", []
-        for letter in body:
+    for line in textwrap.wrap("".join(text for text, _ in parts), width):
+        shade, marked = "", []
+        for letter in line:
             shade = shade if letter.isspace() else next(shades)
             marked.append((shade, letter))
         for shade, run in groupby(marked, itemgetter(0)):
             text = label("".join(letter for _, letter in run))
             written.append(f'<span style="color:{shade}"><b>{text}</b></span>' if shade else text)
-        written.append(line[len(body) :] + "<br>")
+        written.append("<br>")
     return "".join(written).removesuffix("<br>")
 
 
@@ -150,23 +149,18 @@ def styled(figure: go.Figure, title: str = "", subtitle: str = "", *, height: in
 
 
 def titled(figure: go.Figure, title: str, subtitle: str = "") -> go.Figure:
-    """Write an escaped title and an escaped and wrapped subtitle above a figure, in place of those that it has.
+    """Write an escaped title and an escaped and wrapped subtitle above a figure that has none.
 
-    The figure's height changes with theirs, so that the plot keeps its size.
+    The figure becomes higher by them, so that the plot keeps its size.
     """
     # Plotly places its own subtitle by measuring the title. That fails in a cell that is out of sight.
-    spans = _span(label(title, width=70), TITLE), _span(label(subtitle, width=106), SUBTITLE)
-    text, layout = "<br>".join(filter(None, spans)), figure.layout
+    parts = (label(title, width=70), TITLE), (label(subtitle, width=106), SUBTITLE)
+    text = "<br>".join(f'<span style="{style}">{words}</span>' for words, style in parts if words)
     first = 38 if "<br>" in text else 25  # plotly puts a line that is alone lower, by the height of its capitals
     heading = {"text": text, "y": 1, "yref": "container", "yanchor": "top", "pad": {"t": first}}
-    higher = _title_height(text) - _title_height(layout.title.text)
-    return figure.update_layout(
-        title=heading, height=(layout.height or 460) + higher, margin_t=(layout.margin.t or 0) + higher
-    )
-
-
-def _title_height(text: str | None) -> int:
-    return 54 + 23 * text.count("<br>") if text else 0
+    higher = 54 + 23 * text.count("<br>") if text else 0
+    height, above = (figure.layout.height or 460) + higher, (figure.layout.margin.t or 0) + higher
+    return figure.update_layout(title=heading, height=height, margin_t=above)
 
 
 @cache  # plotly takes milliseconds to check one
@@ -183,30 +177,14 @@ def template() -> go.layout.Template:
             font={"family": FONT, "size": 14, "color": INK},
             paper_bgcolor=PAPER,
             plot_bgcolor=PAPER,
-            colorway=PALETTE,
             title=heading,
             legend={**legend, "font": {"size": 14}, "bgcolor": "rgba(0,0,0,0)"},
             hoverlabel={"font": {"family": FONT, "size": 13}, "bgcolor": PAPER, "bordercolor": RULE},
             xaxis={**axis, "showgrid": False, "showline": True, "ticks": "outside"},
             yaxis=axis,
             annotationdefaults={"font": {"size": 14}},
-            bargap=0.25,
         )
     )
-
-
-def title_and_subtitle(figure: go.Figure) -> tuple[str, str]:
-    """Return title and subtitle as plain text, without the markup that `styled` adds."""
-    text = figure.layout.title.text or ""
-    spans = f"(?:{_span('(.*?)', TITLE)})?(?:<br>)?(?:{_span('(.*?)', SUBTITLE)})?"
-    match = re.fullmatch(spans, text)
-    parts = match.groups("") if match else (text, "")
-    title, subtitle = (html.unescape(part.replace("<br>", " ")) for part in parts)
-    return title, subtitle
-
-
-def _span(words: str, style: str) -> str:
-    return f'<span style="{style}">{words}</span>' if words else ""
 
 
 def text_width(text: str, size: float) -> float:

@@ -6,11 +6,10 @@ import io
 import pytest
 from PIL import Image
 from workshop.explore import explore, explore_attention
-from workshop.explore.gallery import PicturePicker
-from workshop.plots.theme import title_and_subtitle
+from workshop.explore.base import PicturePicker
 
 from itmlab.models import DualEncoderConfig, build_model
-from tests.workshop.reading import controls, opened
+from tests.workshop.reading import controls, headings, opened
 from tests.workshop.small_retrievals import small_retrievals
 from tests.workshop.small_world import small_set
 
@@ -57,7 +56,7 @@ def attention(explorer):
 
 
 def second(explorer) -> tuple[str, str]:
-    return title_and_subtitle(explorer.shown[1])
+    return headings(explorer.shown[1])
 
 
 def test_pointing_at_a_patch_lists_the_words_that_land_on_it_and_a_click_keeps_it(attention):
@@ -90,7 +89,7 @@ def space():
 
 
 def title(space) -> str:
-    return title_and_subtitle(space.shown[1])[0]
+    return headings(space.shown[1])[0]
 
 
 def test_pictures_captions_sentences_and_own_pictures_have_neighbours(space):
@@ -109,7 +108,7 @@ def test_pictures_captions_sentences_and_own_pictures_have_neighbours(space):
     created["own picture"].value = (upload,)
     assert title(space) == "Captions for your picture"
     created["own picture"].value = (upload | {"content": memoryview(b"no picture")},)
-    assert title(space) == "Nothing to show" and "your picture" in title_and_subtitle(space.shown[1])[1]
+    assert title(space) == "Nothing to show" and "your picture" in headings(space.shown[1])[1]
 
 
 def test_two_models_stand_side_by_side_and_marks_have_the_wanted_colour(space):
@@ -146,7 +145,7 @@ def test_a_lasso_marks_its_items_on_every_map_lists_them_and_gives_their_numbers
     state = space.live[0].state
     state.lasso = [{"kind": "pictures", "number": 3}, {"kind": "captions", "number": 7}, {"kind": ""}]
     assert space.selection == {"pictures": [3], "captions": [7]} and title(space) == "In the lasso"
-    assert title_and_subtitle(space.shown[1])[1] == "2 captions of 1 pictures in the lasso"
+    assert headings(space.shown[1])[1] == "2 captions of 1 pictures in the lasso"
     marked = [trace for trace in space.shown[0].data if trace.name == "selected"]
     assert [len(trace.x) for trace in marked] == [2, 2]
     state.hover = {"kind": "pictures", "number": 4}

@@ -57,9 +57,8 @@ def false_negative_probability():
     study = synthetic_study(16)
     judged = analysis.judge(study, 3)
     curves = analysis.curves(study.sampler.statistics, judged.positive_score)
-    options = {"scores": judged.score, "weights": judged.weight, "truth_labels": judged.truth_label, "drawn": [0, 2]}
     observed = (study.positive_scores, study.negative_scores)
-    return plots.draw_false_negative_probability(curves, *observed, **TITLES, **options)
+    return plots.draw_false_negative_probability(curves, *observed, **TITLES, judged=judged)
 
 
 def prototypes():
@@ -77,7 +76,7 @@ def neighbourhood(synthetic):
     hard, positive = torch.arange(12) > 8, torch.arange(12) == 11
     known = torch.arange(12), positive, hard & ~positive, hard
     batch = BatchNeighbourhood(*known, POINTS[:1], POINTS[:12], POINTS[:synthetic])
-    return plots.draw_batch_neighbourhood(batch, ids=[HOSTILE] * 12, **TITLES)
+    return plots.draw_batch_neighbourhood(batch, ids=[HOSTILE] * 12)
 
 
 def explained_words():
@@ -93,16 +92,14 @@ def scene():
 
 
 DRAWINGS = {
-    "forest": partial(plots.draw_forest, [(HOSTILE, []), (HOSTILE, [plots.Dot(1.0)])], axes=[{}], **TITLES),
-    "gains": partial(
-        plots.draw_gains,
-        {HOSTILE: {HOSTILE: {"RSum": ENDS}}},
-        {"RSum": HOSTILE},
-        printed={HOSTILE: {"RSum": 4.0}},
-        **TITLES,
+    "forest": partial(plots.draw_forest, [(HOSTILE, []), (HOSTILE, [[plots.Dot(1.0)]])], axes=[{}], **TITLES),
+    "gains": partial(plots.draw_gains, {HOSTILE: {HOSTILE: {"RSum": ENDS}}}, {"RSum": HOSTILE}, **TITLES),
+    "curves": partial(
+        plots.draw_curves, {HOSTILE: {HOSTILE: plots.Line(CURVE, None, CURVE, CURVE), "b": plots.Line(CURVE)}}, **TITLES
     ),
-    "curves": partial(plots.draw_curves, {HOSTILE: {HOSTILE: np.ones((2, 3)), "b": np.ones(3)}}, **TITLES),
-    "named curves": partial(plots.draw_curves, {"": {HOSTILE: CURVE[None], "b": CURVE}}, named_at_end=True),
+    "named curves": partial(
+        plots.draw_curves, {"": {HOSTILE: plots.Line(CURVE), "b": plots.Line(CURVE)}}, named_at_end=True
+    ),
     "densities": lambda: plots.draw_curves({"": analysis.densities({HOSTILE: CURVE, "none": CURVE[:0]})}, **TITLES),
     "sweep": lambda: plots.draw_curves(analysis.sweep_curves(analysis.memory_sweep(small_batch(), "sigma", [2, 3]))),
     "gallery": partial(
@@ -120,28 +117,27 @@ DRAWINGS = {
         {HOSTILE: [HOSTILE, [(HOSTILE, "#D55E00")]]},
         picture=PICTURES[0],
         beside=[HOSTILE],
-        fills=["#F6F7F9"] * 2,
+        fills={HOSTILE: ["#F6F7F9"] * 2},
         **TITLES,
     ),
     "empty table": partial(plots.draw_table, {}, **TITLES),
-    "captioned": partial(plots.draw_captioned, PICTURES[0], [HOSTILE], {HOSTILE: np.ones(1)}, chosen=0, **TITLES),
     "false negative probability": false_negative_probability,
     "negative captions": partial(
-        plots.draw_negative_captions, PICTURES[0], [HOSTILE], [HOSTILE] * 3, CURVE / 40, **JUDGED, **TITLES
+        plots.draw_negative_captions, PICTURES[0], [HOSTILE], [HOSTILE] * 3, CURVE / 40, **JUDGED
     ),
     "negative pictures": partial(plots.draw_negative_pictures, HOSTILE, PICTURES[:3], CURVE / 40, **JUDGED),
     "ranked pictures": partial(
         plots.draw_ranked_pictures, HOSTILE, PICTURES, {HOSTILE: RANKING, "b": RANKING}, captions=[HOSTILE] * 6
     ),
     "ranked captions": partial(
-        plots.draw_ranked_captions, PICTURES[0], [HOSTILE] * 3, {HOSTILE: RANKING}, own_captions=[HOSTILE], **TITLES
+        plots.draw_ranked_captions, PICTURES[0], [HOSTILE] * 3, {HOSTILE: RANKING}, own_captions=[HOSTILE]
     ),
     "kernel memory": partial(kernel_memory, None),
     "kernel memory of a picture": partial(kernel_memory, PICTURES[0]),
     "prototypes": prototypes,
     "attention": partial(plots.draw_attention_maps, {"FNE": maps("dog", HOSTILE)}, numbers=[0, 1], **TITLES),
     "a long sentence": partial(
-        plots.draw_attention_maps, {"FNE": maps(*"abcdefghijk")}, outlines=[np.eye(48) > 0], **TITLES
+        plots.draw_attention_maps, {"FNE": maps(*"abcdefghijk")}, outlines=[None] * 10 + [np.eye(48) > 0], **TITLES
     ),
     "no words": partial(plots.draw_attention_maps, {"FNE": []}, **TITLES),
     "nothing on a patch": partial(plots.draw_words_on_patch, {"FNE": []}, 0),
@@ -155,15 +151,12 @@ DRAWINGS = {
     "batch without synthesis": partial(neighbourhood, 0),
     "explained words": explained_words,
     "score scatter": partial(
-        plots.draw_score_scatter, {HOSTILE: PAIRS, "set": plots.Pairs(PAIRS.positive, PAIRS.negative)}, **TITLES
+        plots.draw_score_scatter, {HOSTILE: PAIRS, "set": plots.Pairs(PAIRS.positive, PAIRS.negative, -np.ones(2))}
     ),
-    "negative list": partial(
-        plots.draw_negative_list, PICTURES[0], HOSTILE, [NEGATIVE], score=0.5, scores=[0.7], own_captions=[HOSTILE]
-    ),
-    "no negatives": partial(plots.draw_negative_list, PICTURES[0], HOSTILE, [], **TITLES),
     "examples": partial(
         plots.draw_synthetic_examples,
-        [plots.Example(PICTURES[0], HOSTILE, 0.5, {"hard": NEGATIVE}, {"hard": 0.25})] * 2,
+        [plots.Example(PICTURES[0], [("caption", Negative(HOSTILE), 0.5), ("hard", NEGATIVE, 0.25)])] * 2,
+        beside=[HOSTILE],
         **TITLES,
     ),
     "both pictures": lambda: analysis.draw_both_pictures(
@@ -241,7 +234,8 @@ def test_examples_and_pairs_hold_the_hardest_of_each_source():
     source = analysis.SyntheticNegatives(data, "whole_set", (0, 2), rows, positive, PlainModel())
     nothing = analysis.SyntheticNegatives(data, "tags", (0, 2), [[], []], positive, PlainModel())
     example = plots.Example.of({"set": source, "generated": nothing}, 1)
-    assert example.caption == data.captions[2] and example.negatives == {"set": rows[1][0]}
-    assert example.score == pytest.approx(0.2) and example.scores == pytest.approx({"set": 0.2})
+    names, sentences, scores = zip(*example.rows, strict=True)
+    assert names == ("caption", "set") and scores == pytest.approx((0.2, 0.2))
+    assert sentences[0].sentence == data.captions[2] and sentences[1] == rows[1][0]
     pairs = plots.Pairs.of(source)
     assert np.allclose(pairs.negative, [0.7, 0.2]) and pairs.truth_labels.tolist() == [0, 1]

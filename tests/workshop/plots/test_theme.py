@@ -16,7 +16,6 @@ from workshop.plots.theme import (
     night_style,
     series_colours,
     styled,
-    title_and_subtitle,
     titled,
 )
 
@@ -45,18 +44,11 @@ def test_what_is_shown_is_what_was_said(text: str, width: int):
     assert html.unescape(shown.replace("<br>", "")).replace(" ", "") == "".join(plain.split())
 
 
-@pytest.mark.parametrize("title", ["", "What is hidden", "<b>x</b> & </span><br>", "word " * 30 + "end"])
-@pytest.mark.parametrize("subtitle", ["", "a < b, $1 & “</span>”", "word " * 60 + "end"])
-def test_title_and_subtitle_can_be_read_back(title: str, subtitle: str):
-    assert title_and_subtitle(styled(go.Figure(), title, subtitle, height=300)) == (title, subtitle)
-
-
 def test_a_title_makes_the_figure_higher_and_leaves_the_plot_its_size():
     figure = styled(go.Figure(), height=300)
     plot = figure.layout.height - figure.layout.margin.t
     titled(figure, "title", "word " * 40)
     assert figure.layout.height - figure.layout.margin.t == plot and figure.layout.height > 380
-    assert titled(figure, "title").layout.height < 400
 
 
 def test_a_method_has_one_colour_and_other_names_take_what_is_left():

@@ -4,6 +4,7 @@ import pytest
 from workshop.analysis.negatives import synthetic_negatives
 from workshop.explore.negatives import explore_masking, explore_negatives, explore_words
 
+from itmlab import text
 from itmlab.errors import ItmlabError
 from itmlab.scenes import load
 from itmlab.text.graph import SceneGraph, SceneObject, Span, tokenise
@@ -24,8 +25,9 @@ def parse(captions):
 
 
 @pytest.fixture
-def of_masking():
-    return opened(explore_masking("a man and a dog play with a ball", parse=parse))
+def of_masking(monkeypatch):
+    monkeypatch.setattr(text, "parse", lambda captions, **_: parse(captions))
+    return opened(explore_masking("a man and a dog play with a ball"))
 
 
 def test_it_shows_the_graph_the_phrases_and_three_draws_of_each_masking(of_masking):
@@ -77,15 +79,12 @@ def model(data):
 
 @pytest.fixture
 def of_negatives(data, model):
-    explorer = explore_negatives(model, data, picture=1, rows=4, drawn=6)
-    controls(explorer)["K maskings"].value = controls(explorer)["L fillings"].value = 6
-    return opened(explorer)
+    return opened(explore_negatives(model, data, picture=1, rows=4))
 
 
 def test_it_shows_the_hardest_negatives_of_the_caption(of_negatives, data, model):
     chosen = int(data.captions_of_image[1][0])
-    size = {"maskings": 6, "samples": 6, "keep": 4}
-    created = synthetic_negatives(data, [chosen], "tags", run=model, fluent="scenes", **size)
+    created = synthetic_negatives(data, [chosen], "tags", run=model, fluent="scenes", keep=4)
     (figure,) = of_negatives.shown
     assert f"Negatives of caption {data.caption_ids[chosen]}" in figure.layout.title.text
     assert {f"{score:.3f}" for score in created.scores[1].tolist()} <= set(words(figure))
@@ -93,9 +92,8 @@ def test_it_shows_the_hardest_negatives_of_the_caption(of_negatives, data, model
 
 
 def test_each_filter_lets_more_through_than_the_one_before(data, model):
-    explorer = explore_negatives(model, data, generator="wm", rows=1000, fluent=None)
-    controls(explorer)["K maskings"].value = 12
-    result = []
+    explorer, result = explore_negatives(model, data, rows=1000), []
+    controls(explorer)["generator"].value = "wm"
     for name in ("with implied words", "the paper's", "none"):
         controls(explorer)["filter"].value = name
         result.append({text for text in words(explorer.figures()[0]) if "<b>" in text and "<span" in text})
