@@ -1,4 +1,4 @@
-"""Real photographs end to end, in Python and by command: load, train a little, embed, search."""
+"""Real photographs end to end, in Python and by command: load, train a little, search."""
 
 import pytest
 import torch
