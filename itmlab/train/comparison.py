@@ -19,6 +19,7 @@ import torch
 from jaxtyping import Float, Int8
 from numpy import ndarray
 from torch import Tensor
+from tqdm.auto import tqdm
 
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
@@ -197,11 +198,11 @@ def compare_runs(
     measured: dict[str, list[dict[str, ndarray]]] = {label: [] for label in runs}
     with stopped_in_words(lambda: "all runs are trained; compare again to score them"):
         galleries = _galleries(held_out, relevance, truth, folds)
-        for label, group in runs.items():
-            for run in group:
-                measured[label].append(_measures_of(run, held_out, galleries, metrics or {}))
-                for member in run.members:
-                    member.release()
+        every = [(label, run) for label, group in runs.items() for run in group]
+        for label, run in tqdm(every, desc="scoring", disable=not progress):
+            measured[label].append(_measures_of(run, held_out, galleries, metrics or {}))
+            for member in run.members:
+                member.release()
     measures = list(measured[baseline][0])
     values = {label: np.stack([np.stack([*run.values()]) for run in group]) for label, group in measured.items()}
     # the same queries for all: those that have a value in every run
