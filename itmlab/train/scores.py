@@ -4,7 +4,6 @@ Read `evaluate` and `similarity` first. Below them are what each kind of model d
 captions are to images (SAM, Sec. 3), and the features themselves.
 """
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,21 +12,18 @@ from typing import Any, Literal, NamedTuple
 import psutil
 import torch
 from jaxtyping import Float
-from safetensors.torch import save
 from torch import Tensor, nn
-from tqdm.auto import tqdm
 
 from .. import metrics
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
-from ..fields import did_you_mean
+from ..fields import check_known
 from ..metrics.by_image import CUTOFFS
 from ..metrics.ranking import blocks, check_k, over_folds, require_positives
 from ..models import Encoded, Model, joined
 from ..models.encoded import evaluating
 from ..models.pairs import chunks, looked_at, on_device
 from ..session import usual_defaults
-from ..storage import refuse_foreign, write_bytes
 
 RELEVANCES = ("cider", "spice")
 Kind = Literal["cider", "spice"]
@@ -60,10 +56,9 @@ def evaluate(
             "corrected" also takes captions that other images have word for word (`metrics.positives_by`).
 
     Raises:
-        ItmlabError: before scoring, as `check_pools`, or more pairs than fit into memory.
+        ItmlabError: before scoring, as `check_pools`.
     """
     check_pools(data, ks, folds=folds, relevance=relevance, truth=truth)
-    require_memory(data, BYTES_A_PAIR * (1 + (relevance is not None) + truth))
     positives = metrics.positives_by(protocol, data, folds)
     scores = similarity(run, data) if isinstance(run, nn.Module) else run.similarity(data)
     gains = None if relevance is None else relevance_matrix(data, relevance)
@@ -98,19 +93,20 @@ def check_pools(
 
     Raises:
         ItmlabError: a k above the images or captions of a block, an image without a caption, an unknown relevance,
-            truth of data without a world. With a `relevance`, a query's ground truth is not among the candidates.
+            truth of data without a world, more pairs than fit into memory. With a `relevance`, a query's ground truth
+            is not among the candidates.
     """
     if truth and data.world is None:
         message = "the data has no world, so that nothing says everything that is true of these images"
         raise ItmlabError(message, remedy='leave truth out, or use load("scenes")')
     require_positives(data.image_of_caption, len(data), "image")
-    if relevance not in (None, *RELEVANCES):
-        raise ItmlabError(f"no relevance {relevance!r}", remedy=did_you_mean(relevance, RELEVANCES))
+    check_known(relevance or RELEVANCES[0], RELEVANCES, "relevance")
     most = max(map(len, data.captions_of_image), default=0) if relevance else 0
     for pool in blocks(data.image_of_caption, torch.arange(len(data.captions)), len(data), folds):
         images, captions = pool.images.stop - pool.images.start, len(pool.captions)
         for k in ks:
             check_k(k, min(images - bool(relevance), captions - most), where=where, remedy=remedy)
+    require_memory(data, BYTES_A_PAIR * (1 + (relevance is not None) + truth))
 
 
 # Memory: a matrix that does not fit is refused before anything is scored.
@@ -142,13 +138,12 @@ def free_memory() -> int:
 
 
 @usual_defaults()
-def similarity(model: Model, data: CaptionSet, *, progress: bool = False) -> Float[Tensor, "image caption"]:
+def similarity(model: Model, data: CaptionSet) -> Float[Tensor, "image caption"]:
     """Every image against every caption, each encoded once where the model can.
 
     Args:
         model: a model of any kind.
         data: the images and captions.
-        progress: show a bar for a model that has more than one feature of each.
 
     Raises:
         ItmlabError: more pairs than fit into memory.
@@ -158,10 +153,8 @@ def similarity(model: Model, data: CaptionSet, *, progress: bool = False) -> Flo
         images, captions = looked_at(model, data), side_of(model, data.captions, "captions")
         if has_one_feature(model):
             return model.similarity(side_of(model, images, "images"), captions)
-        scores, size = [], 64 if model.encodes_apart else 8
-        for part in tqdm(chunks(images, size), total=-(-len(data) // size), desc="scoring", disable=not progress):
-            scores.append(compared(model, side_of(model, part, "images"), captions))
-    return torch.cat(scores)
+        parts = chunks(images, 64 if model.encodes_apart else 8)
+        return torch.cat([compared(model, side_of(model, part, "images"), captions) for part in parts])
 
 
 def has_one_feature(model: Model) -> bool:
@@ -231,29 +224,3 @@ def embed(model: Model, data: CaptionSet) -> Embeddings:
         raise ItmlabError(message, remedy="use a model that encodes them apart")
     images = features_of(model, looked_at(model, data), "images")
     return Embeddings(images, features_of(model, data.captions, "captions"))
-
-
-FEATURES = "itmlab_features"  # in the metadata of a file of features; nothing else is overwritten
-
-
-def write_embeddings(run: Any, data: CaptionSet, path: str | Path, *, force: bool = False) -> tuple[int, int]:
-    """Write the features of `data` and their ids as one safetensors file.
-
-    The ids are JSON in the file's metadata:
-    `json.loads(safetensors.safe_open(path, "pt").metadata()["itmlab_features"])["images"]`.
-
-    Args:
-        run: a run whose model encodes images and captions apart.
-        data: the images and captions.
-        path: the file.
-        force: overwrite a file that itmlab did not write.
-
-    Returns:
-        The number of images and of captions.
-    """
-    refuse_foreign(path, FEATURES, force=force)
-    images, captions = embed(run.model, data)
-    features = {"images": images, "captions": captions, "image_of_caption": data.image_of_caption.clone()}
-    ids = json.dumps({"images": data.image_ids, "captions": data.caption_ids})
-    write_bytes(path, save(features, metadata={FEATURES: ids}))  # one entry, as several have no fixed order
-    return len(images), len(captions)
