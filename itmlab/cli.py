@@ -262,6 +262,24 @@ def search(
 
 
 @app.command()
+def embed(
+    run: RunName,
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="A .safetensors file: images, captions and their ids.")],
+    split: SplitName = "test",
+    force: Force = False,
+    data: DataName = "scenes",
+    root: DataRoot = None,
+    option: DataOptions = None,
+) -> None:
+    """Write unit-length features of every image and caption as a safetensors file."""
+    from .train.scores import write_embeddings
+
+    opened, captions = run_and_split(run, split, data, root, option)
+    counts = write_embeddings(opened, captions, out, force=force)
+    show(f"{out}: {counts[0]} images and {counts[1]} captions")
+
+
+@app.command()
 def mine(
     run: RunName,
     out: Annotated[Path, typer.Option("--out", help="A .jsonl file.")],

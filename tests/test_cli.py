@@ -9,6 +9,7 @@ import datasets
 import numpy as np
 import pytest
 from PIL import Image
+from safetensors import safe_open
 from typer.testing import CliRunner
 
 import itmlab
@@ -71,9 +72,20 @@ def test_train_evaluate_and_search(folder, trained) -> None:
     assert "choose k from 1 to 4" in few
 
 
+def test_embed_writes_unit_features_with_their_ids(folder, trained, tmp_path) -> None:
+    out, words = tmp_path / "features.safetensors", ("--data", "folder", "--root", folder)
+    assert "4 images and 8 captions" in command("embed", trained, out, *words).stdout
+    with safe_open(out, "pt") as file:
+        images, ids = file.get_tensor("images"), json.loads(file.metadata()["itmlab_features"])
+    assert len(ids["images"]) == len(images) == 4 and len(ids["captions"]) == 8
+    assert images.norm(dim=1).sub(1).abs().max() < 1e-5
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        "embed fne file/x.safetensors --option images=20 --split all",
+        ("embed RUN", "safetensors"),
         ("train x --recipe fnee", "fne"),
         ("train sgr", "train runs/sgr --recipe sgr"),
         ("train x --set data.epoch=3", "epochs"),
@@ -133,7 +145,7 @@ def test_negatives_are_written_and_read_back(tmp_path) -> None:
 def test_only_own_files_are_overwritten_unless_forced(folder, trained, tmp_path, words, ending) -> None:
     out, names = tmp_path / f"out.{ending}", {"RUN": trained, "PICTURE": folder / "images" / "0.png"}
     words = [*(names.get(word, word) for word in words.split()), out]
-    words += ["--data", "folder", "--root", folder] if words[0] == "mine" else []
+    words += ["--data", "folder", "--root", folder] if words[0] in ("embed", "mine") else []
     assert [command(*words).exit_code for _ in range(2)] == [0, 0]
     ours, foreign = out.read_bytes(), (folder / "images" / "0.png").read_bytes()
     out.write_bytes(foreign)

@@ -18,7 +18,7 @@ _NAMES = {  # file -> its public names, imported when first used
     "recipes": "Recipe",
     "relevance": "CaptionRelevance",
     "run": "Ensemble Run ensemble pretrained",
-    "scores": "evaluate relevance_matrix similarity",
+    "scores": "evaluate relevance_matrix similarity write_embeddings",
     "search": "Hits",
 }
 __getattr__, __dir__, __all__ = lazy.attach(__name__, submod_attrs={file: n.split() for file, n in _NAMES.items()})

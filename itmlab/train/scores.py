@@ -4,6 +4,7 @@ Read `evaluate` and `similarity` first. Below them are what each kind of model d
 captions are to images (SAM, Sec. 3), and the features themselves.
 """
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 import psutil
 import torch
 from jaxtyping import Float
+from safetensors.torch import save
 from torch import Tensor, nn
 
 from .. import metrics
@@ -24,6 +26,7 @@ from ..models import Encoded, Model, joined
 from ..models.encoded import evaluating
 from ..models.pairs import chunks, looked_at, on_device
 from ..session import usual_defaults
+from ..storage import refuse_foreign, write_bytes
 
 RELEVANCES = ("cider", "spice")
 Kind = Literal["cider", "spice"]
@@ -224,3 +227,29 @@ def embed(model: Model, data: CaptionSet) -> Embeddings:
         raise ItmlabError(message, remedy="use a model that encodes them apart")
     images = features_of(model, looked_at(model, data), "images")
     return Embeddings(images, features_of(model, data.captions, "captions"))
+
+
+FEATURES = "itmlab_features"  # in the metadata of a file of features; nothing else is overwritten
+
+
+def write_embeddings(run: Any, data: CaptionSet, path: str | Path, *, force: bool = False) -> tuple[int, int]:
+    """Write the features of `data` and their ids as one safetensors file.
+
+    The ids are JSON in the file's metadata:
+    `json.loads(safetensors.safe_open(path, "pt").metadata()["itmlab_features"])["images"]`.
+
+    Args:
+        run: a run whose model encodes images and captions apart.
+        data: the images and captions.
+        path: the file.
+        force: overwrite a file that itmlab did not write.
+
+    Returns:
+        The number of images and of captions.
+    """
+    refuse_foreign(path, FEATURES, force=force)
+    images, captions = embed(run.model, data)
+    features = {"images": images, "captions": captions, "image_of_caption": data.image_of_caption.clone()}
+    ids = json.dumps({"images": data.image_ids, "captions": data.caption_ids})
+    write_bytes(path, save(features, metadata={FEATURES: ids}))  # one entry, as several have no fixed order
+    return len(images), len(captions)

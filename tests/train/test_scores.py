@@ -1,9 +1,11 @@
 """Models of any kind are evaluated alike."""
 
+import json
 from copy import copy
 
 import pytest
 import torch
+from safetensors import safe_open
 
 from itmlab.errors import ItmlabError
 from itmlab.metrics import retrieval, truth_retrieval
@@ -13,7 +15,7 @@ from itmlab.train import scores
 from itmlab.train.comparison import compare
 from itmlab.train.mining import mine
 from itmlab.train.run import ensemble
-from itmlab.train.scores import evaluate, relevance_matrix, similarity
+from itmlab.train.scores import evaluate, relevance_matrix, similarity, write_embeddings
 from tests.plain_model import PlainModel
 from tests.refusals import refused
 from tests.train.world import caption_set, micro
@@ -121,6 +123,19 @@ def test_evaluation_is_without_dropout_and_leaves_the_mode_as_it_was(finished, d
     assert evaluate(finished.model, data) == evaluate(finished.model, data)
     assert finished.model.training
     finished.model.eval()
+
+
+def test_embeddings_are_written_with_their_ids_as_one_file(finished, data, tmp_path):
+    """Issue 44, entry 18: two files could be torn."""
+    test, path = data.split("test"), tmp_path / "out" / "test.safetensors"
+    assert write_embeddings(finished, test, path) == (8, 16)
+    with safe_open(path, "pt") as file:
+        tensors, about = {name: file.get_tensor(name) for name in file.keys()}, file.metadata()  # noqa: SIM118
+    assert json.loads(about["itmlab_features"]) == {"images": test.image_ids, "captions": test.caption_ids}
+    assert tensors["images"].norm(dim=1).tolist() == pytest.approx([1] * 8, abs=1e-5)
+    torch.testing.assert_close(tensors["images"] @ tensors["captions"].T, similarity(finished.model, test))
+    assert tensors["image_of_caption"].equal(test.image_of_caption)
+    assert [entry.name for entry in path.parent.iterdir()] == ["test.safetensors"]
 
 
 def test_more_pairs_than_the_memory_holds_are_refused_before_anything_is_scored(finished, data, tmp_path, monkeypatch):
