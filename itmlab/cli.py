@@ -309,7 +309,6 @@ def parse(
 ) -> None:
     """Print the objects, attributes and relations of captions."""
     from .text import parse as parse_captions
-    from .text.parsing import unread_words
 
     sentences = [*(captions or []), *(read_lines(file) if file else [])]
     if not sentences:
@@ -319,8 +318,6 @@ def parse(
         tuples = sorted(graph.tuples(), key=lambda words: (len(words), words))  # objects, attributes, relations
         facts = ", ".join(f"({', '.join(words)})" for words in tuples)
         show(f"{sentence}\n    {facts or 'no object'}")
-        if unread := unread_words(sentence):
-            show(f"    not English, left out: {', '.join(unread)}")
 
 
 def read_lines(file: Path) -> list[str]:

@@ -70,6 +70,17 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f"did you mean {nearest[0]}?" if nearest else f"there are {', '.join(known)}"
 
 
+def check_known(value: str, known: Iterable[str], what: str) -> None:
+    """Raise an ItmlabError with the nearest known name unless `value` is a known one.
+
+    >>> check_known("lose", ["loss", "memory"], "part")
+    Traceback (most recent call last):
+    itmlab.errors.ItmlabError: no part 'lose' — did you mean loss?
+    """
+    if value not in (known := list(known)):
+        raise ItmlabError(f"no {what} {value!r}", remedy=did_you_mean(value, known))
+
+
 def to_plain(value: Any) -> Any:
     """Return dataclasses as dicts and tuples as lists, for JSON; a component also names its class."""
     if dataclasses.is_dataclass(value):

@@ -4,6 +4,7 @@ import copy
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from string import punctuation
 from typing import Any
 
 import torch
@@ -13,7 +14,7 @@ from torch import Tensor
 
 from ..errors import ItmlabError, printable
 from ..session import usual_defaults
-from .faults import Fault, one_line
+from .faults import one_line
 from .identity import content_groups, digest_of, digests, numbered
 from .pictures import NoPictures, view
 
@@ -33,7 +34,6 @@ class CaptionSet:
         splits: image indices by the name of the split.
         world: the truth behind a drawn world.
         regions: region features by image.
-        skipped: the faults that loading skipped on request.
 
     Raises:
         ItmlabError: lengths, indices or ids contradict each other.
@@ -60,13 +60,11 @@ class CaptionSet:
         splits: Mapping[str, Int64[Tensor, "n"]],
         world: Any = None,
         regions: Any = None,
-        skipped: Sequence[Fault] = (),
     ):
         self.name, self.images, self.world, self.regions = name, images, world, regions
         self.image_ids, self.captions, self.caption_ids = list(image_ids), list(captions), list(caption_ids)
         self.image_of_caption = torch.as_tensor(image_of_caption, dtype=torch.int64)
         self.splits = {key: torch.as_tensor(indices, dtype=torch.int64) for key, indices in splits.items()}
-        self.skipped = list(skipped)
         self._identity: dict[torch.device, list[Tensor]] = {}
         self._check()
 
@@ -179,9 +177,11 @@ class CaptionSet:
     def caption_groups(self) -> Int64[Tensor, "caption"]:
         """A number for each caption, in order of first occurrence: captions equal word for word have the same number.
 
-        Capital letters and blanks do not count.
+        Capital letters, blanks and the punctuation around words do not count.
         """
-        return numbered([" ".join(caption.casefold().split()) for caption in self.captions])
+        words_of = ([word.strip(punctuation) for word in text.casefold().split()] for text in self.captions)
+        keys = (" ".join(filter(None, words)) for words in words_of)
+        return numbered([key or caption for key, caption in zip(keys, self.captions, strict=True)])
 
     def _check_mask(self, images: int, captions: int) -> None:
         if images * captions > LARGEST_MASK:
@@ -216,7 +216,6 @@ class CaptionSet:
             splits=splits,
             world=None if self.world is None else self.world.select(chosen, captions),
             regions=None if self.regions is None else self.regions.select(chosen),
-            skipped=self.skipped,
         )
 
     @usual_defaults()

@@ -45,7 +45,7 @@ class FaultyData(ItmlabError):
 
 
 class Faults:
-    """Collects the faults of one data set. `settle` raises them together, or returns those that are skipped.
+    """Collects the faults of one data set. `settle` raises them together, or warns that they are skipped.
 
     Args:
         name: of the data set.
@@ -75,14 +75,13 @@ class Faults:
         except ItmlabError as error:
             self.add(file, row, str(error))
 
-    def settle(self, *, kept: int) -> list[Fault]:
-        """Raise FaultyData, or with on_fault="skip" warn and return the faults; `kept` is how many items are left."""
+    def settle(self, *, kept: int) -> None:
+        """Raise FaultyData, or with on_fault="skip" warn; `kept` is how many items are left."""
         if self.found and (self.on_fault == "error" or kept == 0):
             raise FaultyData(self.found, name=self.name)
         if self.found:
             skipped = f"{self.name}: skipped {_counted(self.found)}, {kept} are left; first fault: {self.found[0]}"
             warnings.warn(skipped, stacklevel=2)
-        return self.found
 
 
 def _counted(faults: Sequence[Fault]) -> str:

@@ -3,7 +3,6 @@
 import hashlib
 import os
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
@@ -78,20 +77,10 @@ def digests(items: Sequence[Any]) -> list[bytes]:
 def content_groups(items: Sequence[Any]) -> Int64[Tensor, "item"]:
     """Return a number for every item, in order of first occurrence: items of the same content have the same number.
 
-    Of a collection with a method `sizes`, only items with equal sizes are read.
-
     >>> content_groups([b"a", b"b", b"a"])
     tensor([0, 1, 0])
     """
-    sizes = getattr(items, "sizes", None)
-    if sizes is None:
-        return numbered(digests(items))
-    keys: list[Any] = sizes()
-    counts = Counter(keys)
-    alike = [index for index, size in enumerate(keys) if counts[size] > 1]
-    for index, digest in zip(alike, digests(items.select(alike)), strict=True):
-        keys[index] = digest
-    return numbered(keys)
+    return numbered(digests(items))
 
 
 def numbered(keys: Sequence[Any]) -> Int64[Tensor, "item"]:

@@ -49,7 +49,7 @@ def load(
         name: one of `names()`, or your own CaptionSet, or a function that returns one.
         root: the folder of the files; "photos" without one are the photographs that ship with the package.
         split: take this split only.
-        on_fault: "error", or "skip" to leave faulty rows out, with a warning; the set's `skipped` lists them.
+        on_fault: "error", or "skip" to leave faulty rows out, with a warning that counts them.
         train_share: keep this share of the training split, drawn by `share_seed` (`CaptionSet.reduced`).
         share_seed: see `train_share`.
         options: of the reader, of `itmlab.scenes.load` or of your function; files also take `proportions` and `seed`.

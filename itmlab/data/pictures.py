@@ -178,53 +178,36 @@ class Pictures(Sequence[Image.Image]):
         """Return these pictures in this order, still encoded."""
         return Pictures(self._table, self._column, rows=[self._rows[i] for i in indices], root=self._root)
 
-    def _each(self, function: Callable[[Source | None], Any]) -> list[Any]:
-        """Return what a function of the path or the bytes returns for each picture; it runs in threads."""
+    def digests(self) -> list[bytes]:
+        """Return a digest of each encoded picture. A file that is missing is known by its path."""
 
-        def result(cell: dict[str, bytes | str | None] | None) -> Any:
+        def digest(cell: dict[str, bytes | str | None] | None) -> bytes:
             try:
-                return function(self._source(cell))
+                source = self._source(cell)
             except ItmlabError:  # a path that leaves the root
-                return function(None)
+                source = None
+            is_file = isinstance(source, str | os.PathLike) and os.path.isfile(source)
+            return file_digest(source) if is_file else digest_of(source)
 
         table, results = self._table.with_format("arrow"), []
         with ThreadPoolExecutor() as threads:
             for start in range(0, len(self), CELLS_AT_ONCE):
                 cells = table[self._rows[start : start + CELLS_AT_ONCE]][self._column].to_pylist()
-                results += threads.map(result, cells)
+                results += threads.map(digest, cells)
         return results
-
-    def digests(self) -> list[bytes]:
-        """Return a digest of each encoded picture. A file that is missing is known by its path."""
-
-        def digest(source: Source | None) -> bytes:
-            is_file = isinstance(source, str | os.PathLike) and os.path.isfile(source)
-            return file_digest(source) if is_file else digest_of(source)
-
-        return self._each(digest)
-
-    def sizes(self) -> list[int]:
-        """Return the size in bytes of each encoded picture, 0 for those that are missing."""
-
-        def size(source: Source | None) -> int:
-            if isinstance(source, bytes):
-                return len(source)
-            return os.path.getsize(source) if source is not None and os.path.isfile(source) else 0
-
-        return self._each(size)
 
 
 class NoPictures(Sequence[Image.Image]):
-    """Stands for the pictures of a data set that comes without them. Indexing raises an ItmlabError that says why."""
+    """Stands for the pictures of a data set that comes without them. Indexing raises an ItmlabError."""
 
-    def __init__(self, count: int, *, why: str, remedy: str):
-        self._count, self._why, self._remedy = count, why, remedy
+    def __init__(self, count: int):
+        self._count = count
 
     def __len__(self) -> int:
         return self._count
 
     def __getitem__(self, index: int) -> Image.Image:
-        raise ItmlabError(self._why, remedy=self._remedy)
+        raise ItmlabError("this set has region features and no pictures", remedy="use its regions")
 
     def digests(self) -> list[bytes]:
         """Return different digests: pictures that are missing are not known to be equal."""
@@ -232,7 +215,7 @@ class NoPictures(Sequence[Image.Image]):
 
     def select(self, indices: Sequence[int]) -> "NoPictures":
         """Return as many missing pictures as there are `indices`."""
-        return NoPictures(len(indices), why=self._why, remedy=self._remedy)
+        return NoPictures(len(indices))
 
 
 class Unread(Sequence[Image.Image]):

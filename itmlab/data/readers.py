@@ -6,7 +6,6 @@ own, write a function that returns a `CaptionSet`, and pass it to `itmlab.load`.
 """
 
 import json
-import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -105,7 +104,7 @@ def assemble(
             faults.add(entry.file, entry.row, reason)
             entry.source = None
     usable = [entry for entry in _without_faults(files.entries, faults) if entry.source is not None]
-    skipped = faults.settle(kept=len(usable))
+    faults.settle(kept=len(usable))
     if not usable:
         raise ItmlabError("there are no images in it", where=faults.name)
     usable = _one_per_picture(usable, files.pictures([entry.source for entry in usable]), faults.name)
@@ -119,7 +118,6 @@ def assemble(
         image_of_caption=[index for index, entry in enumerate(usable) for _ in entry.captions],
         splits=_splits(usable) or proportional_splits(len(usable), proportions, seed),
         regions=files.regions(sources),
-        skipped=skipped,
     )
 
 
@@ -346,7 +344,7 @@ def read_karpathy(
 ) -> Files:
     """Read `dataset_flickr30k.json` or `dataset_coco.json`, or captions in COCO's own format, with their pictures.
 
-    Captions in COCO's own format are `captions.json` or `annotations/captions_*.json`. COCO's split "restval" is added
+    Captions in COCO's own format are `captions.json`. COCO's split "restval" is added
     to the training split, as the field does.
 
     Args:
@@ -356,31 +354,26 @@ def read_karpathy(
         images: the folder of pictures, or of COCO's folders (`val2014/`, ...).
     """
     name = f"dataset_{faults.name}.json"
-    if annotations is not None:
-        paths = [Path(annotations)]
-    else:
-        paths = [*root.glob(name), *root.glob(f"*/{name}")][:1]
-        paths = paths or [*root.glob("captions.json"), *sorted(root.glob("annotations/captions_*.json"))]
-    if not paths:
+    found = [*root.glob(name), *root.glob(f"*/{name}"), *root.glob("captions.json")]
+    path = Path(annotations) if annotations is not None else next(iter(found), None)
+    if path is None:
         message = f"there is no {name} or captions.json"
         raise ItmlabError(message, where=str(root), remedy="put it there or name it with annotations=")
-    entries: list[Entry] = []
-    for path in paths:
-        content = read_json(path)
-        rows = content.get("images") if isinstance(content, dict) else None
-        if not isinstance(rows, list):
-            raise ItmlabError(
-                "there is no list 'images' in it", where=str(path), remedy="give Karpathy's or COCO's JSON"
-            )
-        subset = re.fullmatch(r"captions_((train|val|test)\w*)", path.stem)
-        names = [subset[1], f"images/{subset[1]}", "images"] if subset else [*KARPATHY_FOLDERS]
-        if isinstance(content.get("annotations"), list):
-            rows = _as_karpathy(path, rows, content["annotations"], subset and subset[2], faults)
-        entries += _karpathy_entries(path, rows, _folder(root, images, names), faults)
+    content = read_json(path)
+    rows = content.get("images") if isinstance(content, dict) else None
+    if not isinstance(rows, list):
+        raise ItmlabError("there is no list 'images' in it", where=str(path), remedy="give Karpathy's or COCO's JSON")
+    if isinstance(content.get("annotations"), list):
+        rows = _as_karpathy(path, rows, content["annotations"], faults)
+    folder, entries = _folder(root, images, KARPATHY_FOLDERS), []
+    for number, row in enumerate(rows):
+        place = f"images[{number}]"
+        with faults.noting(path, place):
+            entries.append(_karpathy_entry(path, place, row, folder))
     return Files(entries)
 
 
-def _as_karpathy(path: Path, images: list[Any], annotations: list[Any], split: str | None, faults: Faults) -> list[Any]:
+def _as_karpathy(path: Path, images: list[Any], annotations: list[Any], faults: Faults) -> list[Any]:
     """Return the rows of COCO's own format in Karpathy's, in which every image has its sentences."""
     of_image: dict[str, list[dict[str, Any]]] = {}
     for number, row in enumerate(annotations):
@@ -391,20 +384,11 @@ def _as_karpathy(path: Path, images: list[Any], annotations: list[Any], split: s
     for row in images:
         row = row if isinstance(row, dict) else {}
         sentences = of_image.pop(str(row.get("id")), [])
-        rows.append({"filename": row.get("file_name"), "cocoid": row.get("id"), "sentences": sentences, "split": split})
+        rows.append({"filename": row.get("file_name"), "cocoid": row.get("id"), "sentences": sentences})
     for identifier, sentences in of_image.items():
         for sentence in sentences:
             faults.add(path, sentence["place"], f"a caption without an image: no image has the id {identifier!r}")
     return rows
-
-
-def _karpathy_entries(path: Path, rows: list[Any], folder: Path, faults: Faults) -> list[Entry]:
-    entries = []
-    for number, row in enumerate(rows):
-        place = f"images[{number}]"
-        with faults.noting(path, place):
-            entries.append(_karpathy_entry(path, place, row, folder))
-    return entries
 
 
 def _karpathy_entry(path: Path, place: str, row: Any, folder: Path) -> Entry:
@@ -458,8 +442,7 @@ def read_regions(
         elif not arrays:
             ordinary(source)
 
-    why, remedy = "this set has region features and no pictures", "use its regions"
-    return Files(entries, lambda sources: NoPictures(len(sources), why=why, remedy=remedy), check, Regions)
+    return Files(entries, lambda sources: NoPictures(len(sources)), check, Regions)
 
 
 def _array_entries(root: Path, path: Path, faults: Faults) -> list[Entry]:

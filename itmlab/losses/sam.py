@@ -34,7 +34,7 @@ class SemanticAdaptiveMargin(Component):
         ceiling: the largest margin.
         relevance: φ: "cider" (CIDEr-D, 0 to 10, with the document frequencies of the training captions) or "spice" (0
             to 1).
-        tokenise: how captions become words for CIDEr.
+        tokenise: how captions become words for CIDEr: lower-cased and cut at spaces.
         weight: the weight of these triplets beside the recipe's loss.
         rank: how many negatives are passed over before one is taken; None is the preset's (0, released 1).
         reading: what is subtracted in a margin, as Eq. 7's subscripts are swapped (METHODS 2.5): φ of the "pairs" that
@@ -55,7 +55,7 @@ class SemanticAdaptiveMargin(Component):
     with_triplet: bool = True
     ceiling: float = 1.0
     relevance: Literal["cider", "spice"] = "cider"
-    tokenise: Literal["whitespace", "penn"] = "whitespace"
+    tokenise: Literal["whitespace"] = "whitespace"
     weight: float = 1.0
     rank: int | None = None
     reading: Literal["pairs", "corrected", "printed"] = "pairs"

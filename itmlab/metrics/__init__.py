@@ -9,9 +9,7 @@ _NAMES = {  # file -> what it is known for, imported when first asked for
     "ranking": "chance_rsum positives_by recall retrieval",
     "semantic": ("SemanticRanking image_relevance ncs ncs_of_each semantic_recall_of_each semantic_retrieval"),
     "spice": "Spice spice_matrix",
-    "statistics": (
-        "Correlation Interval Share holm human_judgement pearson seeds_needed share smallest_effect verdict"
-    ),
+    "statistics": "Interval Share holm pearson seeds_needed share smallest_effect verdict",
     "truth": "oracle_recall truth_retrieval",
     "yardsticks": (
         "FORMATS Yardstick YardstickItem YardstickRow YardstickTable measure picture_key read_yardstick text_scores"

@@ -21,7 +21,7 @@ from scipy.sparse import coo_array, csr_array
 from torch import Tensor
 
 from ..errors import ItmlabError
-from .words import Tokenise, caption_words, check_references
+from .words import caption_words, check_references
 
 ORDERS = 4  # CIDEr's n-grams have one to four words
 SIGMA = 6.0  # words: the deviation of the length penalty
@@ -31,17 +31,15 @@ Numbers = np.ndarray
 Pair = Int64[Numbers, "pair"]  # a number for each pair of a caption and an image
 
 
-def cider_matrix(
-    captions: Sequence[str], references: Sequence[Sequence[str]], *, tokenise: Tokenise = "whitespace"
-) -> Float[Tensor, "caption image"]:
+def cider_matrix(captions: Sequence[str], references: Sequence[Sequence[str]]) -> Float[Tensor, "caption image"]:
     """Return CIDEr-D (0 to 10) of each caption against the references of each image: SAM's N (Eq. 3), transposed.
 
-    Document frequencies come from the references. A caption without words scores 0, with a warning.
+    Words are lower-cased and cut at spaces, as by the public NCS code. Document frequencies come from the references. A
+    caption without words scores 0, with a warning.
 
     Args:
         captions: the captions.
         references: the captions of each image.
-        tokenise: "whitespace" as the public NCS code, or "penn" as the captioning toolkit.
 
     Raises:
         ItmlabError: an image without references, references without any word, or a single image.
@@ -50,7 +48,7 @@ def cider_matrix(
     tensor([[4.4327, 0.0000],
             [0.0000, 5.0000]])
     """
-    return Cider(references, tokenise=tokenise).matrix(captions)
+    return Cider(references).matrix(captions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,9 +75,9 @@ class Cider:
         references: the references as references.
     """
 
-    def __init__(self, references: Sequence[Sequence[str]], *, tokenise: Tokenise = "whitespace"):
-        self.references_per_image, self.tokenise = check_references(references, str), tokenise
-        self.sentences = caption_words([caption for captions in references for caption in captions], tokenise)
+    def __init__(self, references: Sequence[Sequence[str]]):
+        self.references_per_image = check_references(references, str)
+        self.sentences = caption_words([caption for captions in references for caption in captions])
         if not any(self.sentences):
             raise ItmlabError("no reference has a word in it", remedy="give at least one caption with words")
         if len(references) < 2:
@@ -109,7 +107,7 @@ class Cider:
             ItmlabError: `leave_one_out` with other captions, or with an image that has a single reference.
         """
         if captions is not None:
-            sentences = caption_words(captions, self.tokenise)
+            sentences = caption_words(captions)
             scores = self._scores(self._vectors(sentences, *count_ngrams(sentences)))
         else:
             scores = self._scores(self.captions)

@@ -1,4 +1,4 @@
-"""ECCV Caption (Chun et al. 2022) and CxC (Parekh et al. 2021): people's judgements of COCO's test split."""
+"""ECCV Caption (Chun et al. 2022): people's judgements of COCO's test split."""
 
 import importlib
 import warnings
@@ -15,23 +15,18 @@ from .truth import at_r_of_each
 
 
 def eccv_caption(
-    similarity: Float[Tensor, "image caption"],
-    image_ids: Sequence[int | str],
-    caption_ids: Sequence[int | str],
-    *,
-    ks: Sequence[int] = (1, 5, 10),
+    similarity: Float[Tensor, "image caption"], image_ids: Sequence[int | str], caption_ids: Sequence[int | str]
 ) -> dict[str, dict[str, float]]:
-    """Return ECCV Caption, CxC and COCO recall of Karpathy's COCO test split: {measure: {"i2t": percent, "t2i": ...}}.
+    """Return ECCV Caption's measures of Karpathy's COCO test split: {measure: {"i2t": percent, "t2i": ...}}.
 
-    The measures have the names of the package `eccv_caption`: `eccv_map_at_r`, `eccv_rprecision`, `eccv_r1`, and
-    `cxc_r{k}`, `coco_5k_r{k}` for each k. The relevant pairs are read from the package's own files (JSON and one plain
-    array); nothing is downloaded. Ties are counted against the model.
+    The measures have the names of the package `eccv_caption`: `eccv_map_at_r`, `eccv_rprecision`, `eccv_r1`. The
+    relevant pairs are read from the package's own files (JSON and one plain array); nothing is downloaded. Ties are
+    counted against the model.
 
     Args:
         similarity: scores of the model, of all 5,000 images and 25,000 captions in any order.
         image_ids: COCO's ids of the images.
         caption_ids: COCO's ids of the captions.
-        ks: the cut-offs.
 
     Raises:
         MissingPart: the package is not installed.
@@ -44,26 +39,20 @@ def eccv_caption(
     if similarity.shape != (len(image_of), len(caption_of)):
         message = f"{len(image_of)} images and {len(caption_of)} captions with {tuple(similarity.shape)} scores"
         raise ItmlabError(message, remedy="similarity must be (image, caption)")
-    table: dict[str, dict[str, float]] = {}
+    table: dict[str, dict[str, float]] = {"eccv_r1": {}, "eccv_map_at_r": {}, "eccv_rprecision": {}}
     sides = {"i2t": (similarity, image_of, caption_of), "t2i": (similarity.T, caption_of, image_of)}
     for side, (scores, query_of, item_of) in sides.items():
-        for name in ("coco_5k", "cxc", "eccv"):
-            relevant = getattr(judgements, f"{name.removesuffix('_5k')}_gts")[side]
-            queries = sorted(relevant.keys() & query_of.keys(), key=query_of.__getitem__)
-            items = [[item_of[item] for item in relevant[query] if item in item_of] for query in queries]
-            anchor = torch.arange(len(items)).repeat_interleave(torch.tensor([len(places) for places in items]))
-            candidate = torch.tensor([place for places in items for place in places])
-            rows = scores[[query_of[query] for query in queries]] if len(queries) < len(query_of) else scores
-            cutoffs = (1,) if name == "eccv" else tuple(ks)
-            recalls = recalls_at(rows, (anchor, candidate), cutoffs)
-            measures = {f"{name}_r{k}": percent for k, percent in recalls.items()}
-            if name == "eccv":
-                # two of its captions are not among the 25,000: they count in R, as in the package, and are never found
-                sought = torch.tensor([len(relevant[query]) for query in queries])
-                at_r = at_r_of_each(rows, anchor, candidate, sought)
-                measures |= {f"eccv_{kind}": 100 * values.mean().item() for kind, values in at_r.items()}
-            for measure, percent in measures.items():
-                table.setdefault(measure, {})[side] = percent
+        relevant = judgements.eccv_gts[side]
+        queries = sorted(relevant.keys() & query_of.keys(), key=query_of.__getitem__)
+        items = [[item_of[item] for item in relevant[query] if item in item_of] for query in queries]
+        anchor = torch.arange(len(items)).repeat_interleave(torch.tensor([len(places) for places in items]))
+        candidate = torch.tensor([place for places in items for place in places])
+        rows = scores[[query_of[query] for query in queries]]
+        # two of its captions are not among the 25,000: they count in R, as in the package, and are never found
+        sought = torch.tensor([len(relevant[query]) for query in queries])
+        table["eccv_r1"][side] = recalls_at(rows, (anchor, candidate), (1,))[1]
+        for kind, values in at_r_of_each(rows, anchor, candidate, sought).items():
+            table[f"eccv_{kind}"][side] = 100 * values.mean().item()
     return table
 
 

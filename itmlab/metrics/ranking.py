@@ -1,11 +1,9 @@
 """Recall, the table that the field reports: R@k and R^V@k (Biten et al. 2022, Eq. 1 and 2), both directions, their sum.
 
-Positives are found by counting what scores at least as much, not by sorting: no copy of the matrix is made. Ties are
-counted against the model (METHODS 2.3).
+Positives are found by counting what scores at least as much, not by sorting. Ties are counted against the model
+(METHODS 2.3).
 """
 
-import re
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -86,7 +84,7 @@ def ranks(similarity: Scores, anchor: Numbers, candidate: Numbers, *, best_only:
         chosen = place == turn
         thresholds = scores.new_zeros(len(similarity))
         thresholds[anchor[chosen]] = scores[chosen]
-        at_least = _count_at_least(similarity, thresholds)
+        at_least = (similarity >= thresholds[:, None]).sum(dim=1)
         # the positives among them keep their places, whatever their ties
         equals = torch.bincount(anchor[scores >= thresholds[anchor]], minlength=len(similarity))
         owners.append(anchor[chosen])
@@ -123,16 +121,6 @@ def expected_recalls(similarity: Scores, positives: Mask, ks: Sequence[int]) -> 
         missed = missed * (1 - (equal & positives).sum(dim=1) / left).clamp(min=0)
         recalls[place + 1] = 1 - missed
     return {k: recalls[k] for k in ks}
-
-
-BLOCK = 1 << 20  # scores compared at once: a few megabytes, which stay in the processor's cache
-
-
-def _count_at_least(similarity: Scores, thresholds: Float[Tensor, "anchor"]) -> Int64[Tensor, "anchor"]:
-    """Return how many candidates score at least each anchor's threshold."""
-    size = max(1, BLOCK // similarity.shape[1])
-    parts = zip(similarity.split(size), thresholds[:, None].split(size), strict=True)
-    return torch.cat([(block >= threshold).sum(dim=1) for block, threshold in parts])
 
 
 def check_not_nan(matrix: Scores, name: str = "similarity") -> None:
@@ -262,13 +250,15 @@ def positive_mask(similarity: Float[Tensor, "image caption"], positives: Mask | 
     return mask
 
 
-def mean_of(tables: Sequence[Any]) -> Any:
-    """Return the mean of each entry of equally nested tables; a single table as it is."""
-    if len(tables) == 1:
-        return tables[0]
+def over_folds(tables: Sequence[Any]) -> Any:
+    """Return the mean of each measure and the sum of each count (a whole number) of the equally nested tables of folds.
+
+    >>> over_folds([{"map_at_r": 40.0, "left_out": 1}, {"map_at_r": 60.0, "left_out": 2}])
+    {'map_at_r': 50.0, 'left_out': 3}
+    """
     if isinstance(tables[0], dict):
-        return {name: mean_of([table[name] for table in tables]) for name in tables[0]}
-    return fmean(tables)
+        return {name: over_folds([table[name] for table in tables]) for name in tables[0]}
+    return sum(tables) if isinstance(tables[0], int) else fmean(tables)
 
 
 PROTOCOLS = ("field", "corrected")
@@ -278,9 +268,9 @@ def positives_by(protocol: str, data: CaptionSet, folds: int = 1) -> Pairs:
     """Return the positives of a data set as indices (image, caption), by the name of a protocol.
 
     "field" is what papers report: an image and its own captions. Images of equal content in a fold are one image, with
-    the captions of all. "corrected" adds the captions that other images of the same fold have word for word (upper and
-    lower case and punctuation aside): the text alone does not say which of the images is meant. These are 314 captions
-    of COCO's 5K test split.
+    the captions of all. "corrected" adds the captions that other images of the same fold have word for word (capital
+    letters, blanks and punctuation aside, as in training and mining: `CaptionSet.matches`). The text alone does not say
+    which of the images is meant. These are 314 captions of COCO's 5K test split.
 
     Args:
         protocol: "field" or "corrected".
@@ -292,19 +282,19 @@ def positives_by(protocol: str, data: CaptionSet, folds: int = 1) -> Pairs:
     """
     if protocol not in PROTOCOLS:
         raise ItmlabError(f"there is no protocol {protocol!r}", remedy=f"choose one of {', '.join(PROTOCOLS)}")
-    fold_of = [image * folds // len(data) for image in range(len(data))]
-    equal_images, images_of = defaultdict(list), defaultdict(dict)
-    contents = list(zip(fold_of, data.image_groups.tolist(), strict=True))
-    for image, content in enumerate(contents):
-        equal_images[content].append(image)
-    keys: list[Any] = []
-    for number, image in enumerate(data.image_of_caption.tolist()):
-        words = tuple(re.findall(r"\w+", data.captions[number].lower())) or data.captions[number]
-        keys.append((fold_of[image], words) if protocol == "corrected" else number)
-        images_of[keys[-1]].update(dict.fromkeys(equal_images[contents[image]]))
-    pairs = [(image, caption) for caption, key in enumerate(keys) for image in images_of[key]]
-    image, caption = torch.tensor(pairs, dtype=torch.int64).reshape(-1, 2).T
-    return image, caption
+    owners, groups = data.image_of_caption, data.image_groups
+    fold_of = torch.arange(len(data)) * folds // max(len(data), 1)
+    rows, columns = [], []
+    for fold in range(folds):
+        images, captions = (fold_of == fold).nonzero().flatten(), (fold_of[owners] == fold).nonzero().flatten()
+        if protocol == "corrected":
+            mask = data.matches(images, captions)
+        else:
+            mask = groups[images, None] == groups[owners[captions]]
+        image, caption = mask.nonzero(as_tuple=True)
+        rows.append(images[image])
+        columns.append(captions[caption])
+    return torch.cat(rows), torch.cat(columns)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,14 +1,12 @@
 """Intervals that are honest about few cases and about cases of one image, correlations with ratings.
 
 One bootstrap (`bootstrap`, which draws whole clusters), Student's t over seeds with images resampled inside
-(`seed_mean`), one interval of a share (`wilson`, and `share` for dependent cases), Pearson's correlation, and the human
-judgement of SAM's Table 1 (Biten et al. 2022).
+(`seed_mean`), one interval of a share (`wilson`, and `share` for dependent cases), and Pearson's correlation.
 """
 
 import bisect
 import math
-import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -386,26 +384,13 @@ def _effective(holds: Float[Tensor, "case"], images: Int64[Tensor, "case"]) -> f
 Ratings = Float[Tensor, "pair"]  # of pairs of a caption and an image, by a measure or by people
 
 
-@dataclass(frozen=True)
-class Correlation:
-    """A correlation between a measure and ratings, its 95 % interval, and the number of pairs and images.
-
-    It is NaN where the measure or the rating is the same for all pairs. (SAM's Table 1 prints 0.00.)
-    """
-
-    value: float
-    lower: float
-    upper: float
-    pairs: int
-    images: int
-
-
 def pearson(
     measure: Ratings, ratings: Ratings, images: Int64[Tensor, "pair"], *, draws: int = 2000, seed: int = 0
-) -> Correlation:
+) -> Interval:
     """Return Pearson's r of a measure of pairs with their ratings, and its 95 % percentile bootstrap.
 
-    The bootstrap draws images, with all their pairs together: ratings of one image are not independent.
+    The bootstrap draws images, with all their pairs together: ratings of one image are not independent. A measure or a
+    rating that is the same for all pairs has no correlation: NaN. (SAM's Table 1 prints 0.00.)
 
     Args:
         measure: per pair.
@@ -426,70 +411,18 @@ def pearson(
         raise ItmlabError(f"a correlation needs two pairs or more, with a measure, a rating and an image; got {shapes}")
     if not bool(x.isfinite().all() and y.isfinite().all()):
         raise ItmlabError("a measure or rating is not finite", remedy="leave these pairs out")
-    group = images.unique(return_inverse=True)[1]
-    count = int(group.max()) + 1
     if bool((x == x[0]).all() or (y == y[0]).all()):
-        return Correlation(math.nan, math.nan, math.nan, len(x), count)
+        return Interval(math.nan, math.nan, math.nan)
     # r of every draw follows from six sums an image; r is the same of standardised values, whose sums keep their digits
     x, y = ((v - v.mean()) / v.std(correction=0).clamp_min(torch.finfo(v.dtype).tiny) for v in (x, y))
     moments = torch.stack([torch.ones_like(x), x, y, x * x, y * y, x * y], dim=1)
+    group = images.unique(return_inverse=True)[1]
+    count = int(group.max()) + 1
     sums = torch.zeros(count, 6, dtype=torch.float64).index_add(0, group, moments)
-    # torch's generator and quantile, not `bootstrap`'s, so that printed intervals stay equal to the last digit
+    # torch's generator, not `bootstrap`'s, so that printed intervals stay equal to the last digit
     drawn = torch.randint(count, (draws, count), generator=torch.Generator().manual_seed(seed))
     times = torch.zeros(draws, count, dtype=torch.float64).scatter_add_(1, drawn, torch.ones_like(drawn).double())
     n, sum_x, sum_y, xx, yy, xy = torch.cat([sums.sum(0, keepdim=True), times @ sums]).unbind(1)
     variances = (n * xx - sum_x**2).clamp_min(0) * (n * yy - sum_y**2).clamp_min(0)
     r = torch.where(variances > 1e-18 * n**4, (n * xy - sum_x * sum_y) / variances.sqrt(), torch.nan)
-    lower, upper = r[1:][~r[1:].isnan()].quantile(torch.tensor([0.025, 0.975], dtype=torch.float64)).tolist()
-    return Correlation(r[0].item(), lower, upper, len(x), count)
-
-
-def human_judgement(
-    relevance: Mapping[str, Float[Tensor, "caption image"]],
-    ground_truth: Bool[Tensor, "image caption"],
-    captions: Int64[Tensor, "pair"],
-    images: Int64[Tensor, "pair"],
-    ratings: Ratings,
-    *,
-    normalised: Literal["none", "image", "caption"] = "none",
-    draws: int = 2000,
-) -> dict[str, dict[str, Correlation]]:
-    """Return SAM's Table 1: {measure: {"all": Correlation, "non-ground-truth": Correlation}} with ratings of pairs.
-
-    The measures are "binary relevance" (one where the ground truth holds) and those of `relevance`. The paper does not
-    say what the NCS of a pair is (METHODS 2.4).
-
-    Args:
-        relevance: CIDEr's or SPICE's matrix by name.
-        ground_truth: which captions were written for which image.
-        captions: the caption of each rated pair.
-        images: the image of each rated pair.
-        ratings: of the pairs.
-        normalised: "none" takes φ itself; "image" and "caption" divide it by the largest φ of that image or caption,
-            which is NCS@1 (Eq. 5) of the query that retrieved this one item. Pairs of a query to which nothing is
-            relevant are left out with a warning.
-        draws: as for `pearson`.
-
-    Raises:
-        ItmlabError: shapes that do not fit.
-    """
-    if normalised not in ("none", "image", "caption"):
-        raise ItmlabError(f"normalised={normalised!r} is not a choice", remedy='use "none", "image" or "caption"')
-    truth = ground_truth[images, captions]
-    measures = {"binary relevance": truth.double()}
-    for name, matrix in relevance.items():
-        if matrix.shape != ground_truth.T.shape:
-            raise ItmlabError(f"{name} of shape {tuple(matrix.shape)} is not (caption, image)")
-        measures[name] = matrix[captions, images].double()
-        if normalised != "none":
-            best = matrix.amax(dim=0)[images] if normalised == "image" else matrix.amax(dim=1)[captions]
-            measures[name] = torch.where(best > 0, measures[name] / best, torch.nan)
-            if without := int((best <= 0).sum()):
-                message = f"{name}: {without} of {len(best)} rated pairs are left out, nothing is relevant to their"
-                warnings.warn(f"{message} {normalised} and NCS is not defined", stacklevel=2)
-    table: dict[str, dict[str, Correlation]] = {}
-    for name, values in measures.items():
-        for pairs, chosen in (("all", ~values.isnan()), ("non-ground-truth", ~values.isnan() & ~truth)):
-            correlation = pearson(values[chosen], ratings[chosen], images[chosen], draws=draws)
-            table.setdefault(name, {})[pairs] = correlation
-    return table
+    return percentile_interval(r[0].item(), r[1:].numpy())

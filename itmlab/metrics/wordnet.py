@@ -2,8 +2,6 @@
 
 import os
 import re
-import sys
-import zipfile
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from pathlib import Path
@@ -11,9 +9,9 @@ from typing import NamedTuple
 
 from ..errors import ItmlabError, MissingPart
 
-COMMAND = "apt-get install wordnet-base (or python -m nltk.downloader wordnet)"
+COMMAND = "apt-get install wordnet-base, or set WNSEARCHDIR to the folder of an unpacked WordNet"
 PARTS_OF_SPEECH = ("noun", "verb", "adj", "adv")
-Folder = Path | zipfile.Path  # nltk keeps WordNet in a zip file
+INSTALLED = Path("/usr/share/wordnet")
 
 
 def wordnet(synonyms: str = "auto") -> "WordNet | None":
@@ -28,33 +26,28 @@ def wordnet(synonyms: str = "auto") -> "WordNet | None":
     """
     if synonyms not in ("auto", "wordnet", "none"):
         raise ItmlabError(f"unknown synonyms={synonyms!r}", remedy='use "auto", "wordnet" or "none"')
-    place = None if synonyms == "none" else next(filter(_folder, wordnet_places()), None)
-    if place is None and synonyms == "wordnet":
+    folder = None if synonyms == "none" else wordnet_folder()
+    if folder is None and synonyms == "wordnet":
         raise MissingPart("WordNet", COMMAND, needed_for="SPICE with synonyms")
-    return None if place is None else _loaded(place)
+    return None if folder is None else _loaded(folder)
 
 
-def wordnet_places() -> list[Path]:
-    """Return folders and zip files to look in, best first: WNSEARCHDIR, WNHOME, nltk's corpora, Debian's folder.
+def wordnet_folder() -> Path | None:
+    """Return the folder of WordNet that WNSEARCHDIR names, else Debian's, None if it is not installed.
 
     Raises:
         ItmlabError: WNSEARCHDIR names a place without a WordNet.
     """
-    named, home = os.environ.get("WNSEARCHDIR"), os.environ.get("WNHOME")
-    if named and not _folder(Path(named)):
+    named = os.environ.get("WNSEARCHDIR")
+    folder = Path(named) if named else INSTALLED
+    if (folder / "index.noun").is_file():
+        return folder
+    if named:
         raise ItmlabError("there is no WordNet (index.noun)", where=named, remedy="correct WNSEARCHDIR")
-    roots = [*os.environ.get("NLTK_DATA", "").split(os.pathsep), Path.home() / "nltk_data", f"{sys.prefix}/nltk_data"]
-    corpora = [Path(root, "corpora", name) for root in roots if root for name in ("wordnet", "wordnet.zip")]
-    return [Path(place) for place in (named, home and f"{home}/dict", *corpora, "/usr/share/wordnet") if place]
+    return None
 
 
-def _folder(place: Path) -> Folder | None:
-    """Return the folder of WordNet's files at a place, which may be a zip file; None if there is none."""
-    folder = zipfile.Path(place, "wordnet/") if zipfile.is_zipfile(place) else place
-    return folder if (folder / "index.noun").is_file() else None
-
-
-def _index(folder: Folder, part: str) -> Iterator[tuple[str, list[int]]]:
+def _index(folder: Path, part: str) -> Iterator[tuple[str, list[int]]]:
     """Yield each word of an index file with its synsets, most frequent first.
 
     A line holds lemma, part of speech, how many synsets, pointers and counts, and last the offsets of the synsets.
@@ -76,14 +69,13 @@ class WordNet:
     """The synsets of every word of a WordNet, of any part of speech, as SPICE takes them.
 
     Args:
-        directory: holds `index.noun` … `index.adv` (wndb(5WN)), or is nltk's zip file.
+        folder: holds `index.noun` … `index.adv` (wndb(5WN)).
 
     Attributes:
         version: as its licence says.
     """
 
-    def __init__(self, directory: str | Path):
-        folder = _folder(Path(directory)) or Path(directory)
+    def __init__(self, folder: Path):
         self._synsets: dict[str, frozenset[tuple[str, int]]] = {}
         try:
             stated = re.search(rb"WordNet (\d[\d.]*) Copyright", (folder / "index.noun").read_bytes())
@@ -92,8 +84,8 @@ class WordNet:
                 for lemma, offsets in _index(folder, part):
                     synsets = self._synsets.get(lemma, frozenset())
                     self._synsets[lemma] = synsets | {(part, offset) for offset in offsets}
-        except (OSError, KeyError) as error:
-            raise ItmlabError(f"cannot be read ({error})", where=str(directory), remedy=COMMAND) from None
+        except OSError as error:
+            raise ItmlabError(f"cannot be read ({error})", where=str(folder), remedy=COMMAND) from None
 
     def synsets(self, word: str) -> frozenset[tuple[str, int]]:
         """Return the synsets that hold the word, none if WordNet does not know it; "hot dog" is found as hot_dog."""
@@ -115,20 +107,19 @@ class Nouns:
     """The senses of WordNet's nouns by their frequency, and what lies above each.
 
     Args:
-        directory: holds `index.noun`, `data.noun` and, for counts, `cntlist.rev` (wndb(5WN), cntlist(5WN)), or is
-            nltk's zip file; by default the installed one.
+        folder: holds `index.noun`, `data.noun` and, for counts, `cntlist.rev` (wndb(5WN), cntlist(5WN)); by default the
+            installed one.
 
     Raises:
         MissingPart: WordNet is not installed.
         ItmlabError: files of another format.
     """
 
-    def __init__(self, directory: str | Path | None = None):
-        places = [Path(directory)] if directory else wordnet_places()
-        self.place = next(filter(_folder, places), None)
-        if self.place is None:
+    def __init__(self, folder: Path | None = None):
+        self.folder = folder or wordnet_folder()
+        if self.folder is None:
             raise MissingPart("WordNet", COMMAND, needed_for="swapping nouns by WordNet")
-        self._index, self._data, self._counts = _nouns(self.place)
+        self._index, self._data, self._counts = _nouns(self.folder)
         self.synset, self.above = cache(self._synset), cache(self._above)
 
     def senses(self, word: str) -> list[tuple[Synset, int]]:
@@ -141,7 +132,7 @@ class Nouns:
         """Read a line of data.noun: offset, file, type, words with numbers (in hexadecimal), pointers, gloss."""
         cells = self._data[offset : self._data.find(b" | ", offset)].decode("utf-8", "replace").split()
         if not cells or not cells[0].isdigit() or int(cells[0]) != offset:
-            where = f"{self.place}/data.noun"
+            where = f"{self.folder}/data.noun"
             raise ItmlabError(f"no synset begins at byte {offset}", where=where, remedy=COMMAND)
         end = 4 + 2 * int(cells[3], 16)
         pointers = cells[end + 1 :]
@@ -157,9 +148,8 @@ class Nouns:
 
 
 @lru_cache(maxsize=2)  # 50 MB that every generator shares
-def _nouns(place: Path) -> tuple[dict[str, list[int]], bytes, dict[tuple[str, int], int]]:
+def _nouns(folder: Path) -> tuple[dict[str, list[int]], bytes, dict[tuple[str, int], int]]:
     """Return the synsets of each noun, the file of synsets, and how often each numbered sense of a noun was met."""
-    folder = _folder(place)
     counted = folder / "cntlist.rev"  # "dog%1:05:00:: 1 42": of the first sense, 42 times
     lines = counted.read_text("utf-8").splitlines() if counted.is_file() else []
     senses = (line.replace("%1:", " ", 1).split() for line in lines if "%1:" in line)

@@ -24,7 +24,7 @@ from torch import Tensor
 from ..data.captionset import CaptionSet
 from ..data.faults import Faults, one_line
 from ..data.identity import numbered
-from ..data.pictures import Pictures, check_image, faults_of
+from ..data.pictures import Pictures
 from ..data.readers import PICTURE_SUFFIXES
 from ..data.tables import read_rows, read_text, wrong_caption
 from ..errors import ItmlabError
@@ -35,10 +35,10 @@ from .statistics import Share, share
 
 Match = Callable[[Sequence[int], Sequence[str]], Float[Tensor, "sentence"]]  # pictures by number, a sentence for each
 Scores = Float[Tensor, "sentence"]  # of all sentences of a yardstick, one item after the other
-FORMATS = {  # name -> its files, plain or gzipped
-    "sugarcrepe": ("replace_*.json", "swap_*.json", "add_*.json"),
-    "sugarcrepe++": ("replace_*.json", "swap_*.json"),
-    "jsonl": ("*.jsonl",),
+FORMATS = {  # name -> its files, plain or gzipped, and its columns: the picture's name, true sentences, the false ones
+    "sugarcrepe": (("replace_*.json", "swap_*.json", "add_*.json"), ("filename", "caption", "negative_caption")),
+    "sugarcrepe++": (("replace_*.json", "swap_*.json"), ("filename", "caption", "caption2", "negative_caption")),
+    "jsonl": (("*.jsonl",), ("image", "true", "false", "type")),
 }
 
 
@@ -88,32 +88,31 @@ class Yardstick:
         return [sentence for item in self.items for sentence in item.sentences]
 
     @cached_property
-    def _numbers(self) -> dict[str, int]:
-        """The number of each picture by its `picture_key`."""
+    def numbers(self) -> list[int | None]:
+        """The number of each item's picture in `pictures`, None where it is not available."""
         names = [] if self.pictures is None else self.pictures.image_ids
-        return {picture_key(name): number for number, name in enumerate(names)}
-
-    def number(self, image: str) -> int | None:
-        """Return the number of a picture in `pictures`, None where it is not available."""
-        return self._numbers.get(picture_key(image))
+        number_of = {picture_key(name): number for number, name in enumerate(names)}
+        return [number_of.get(picture_key(item.image)) for item in self.items]
 
     def with_pictures(self, images: str | Path | CaptionSet | None = None) -> "Yardstick":
         """Return the items with an available picture; `left_out` counts those without.
 
         Args:
-            images: a folder with the pictures (or folders of pictures), or a data set with them under their names.
+            images: a folder with the pictures (or folders of pictures), or a data set with them under their names; by
+                default the pictures that it has.
 
         Raises:
-            ItmlabError: no picture is available, or one cannot be read.
+            ItmlabError: no picture is available.
         """
         pictures = _pictures(self, Path(images)) if isinstance(images, str | Path) else images
-        joined = replace(self, pictures=pictures)
-        items = tuple(item for item in self.items if joined.number(item.image) is not None)
+        joined = replace(self, pictures=pictures or self.pictures)
+        items = tuple(item for item, number in zip(self.items, joined.numbers, strict=True) if number is not None)
         if not items:
             remedy = "give images=, the folder or data set with them"
             raise ItmlabError(f"no picture of its {len(self.items)} items is available", where=self.name, remedy=remedy)
-        missing = len(self.items) - len(items)
-        left_out = {**self.left_out, **({"items without an available picture": missing} if missing else {})}
+        left_out = dict(self.left_out)
+        if len(items) < len(self.items):
+            left_out["items without an available picture"] = len(self.items) - len(items)
         return replace(joined, items=items, left_out=left_out)
 
 
@@ -136,17 +135,9 @@ def _pictures(yardstick: Yardstick, folder: Path) -> CaptionSet:
     files = [path for path in sorted(folder.rglob("*")) if path.suffix.lower() in PICTURE_SUFFIXES]
     file_of = {picture_key(path.name): path for path in files}
     paths = [path for key, path in file_of.items() if key in wanted]
-    faults = Faults(yardstick.name)
-    for path, reason in zip(paths, faults_of(paths, check_image), strict=True):
-        if reason is not None:
-            faults.add(path, None, reason)
-    faults.settle(kept=len(paths))
     empty = {"captions": [], "caption_ids": [], "image_of_caption": torch.zeros(0), "splits": {}}
     names = [path.name for path in paths]
     return CaptionSet(name=yardstick.name, images=Pictures.from_paths(paths), image_ids=names, **empty)
-
-
-CONTRADICTION = "rows with a sentence that is both true and false"
 
 
 def read_yardstick(name: str, root: str | Path) -> Yardstick:
@@ -164,13 +155,12 @@ def read_yardstick(name: str, root: str | Path) -> Yardstick:
     """
     if name not in FORMATS:
         raise ItmlabError(f"no yardstick {name!r}", remedy=did_you_mean(name, (*FORMATS, "scenes")))
-    root = Path(root)
-    patterns = [pattern + ending for pattern in FORMATS[name] for ending in ("", ".gz")]
-    folders = (root, root / name, root / "data")
-    files = [root] if root.is_file() else sorted({f for folder in folders for p in patterns for f in folder.glob(p)})
+    root, patterns = Path(root), FORMATS[name][0]
+    found = [file for pattern in patterns for ending in ("", ".gz") for file in root.rglob(pattern + ending)]
+    files = [root] if root.is_file() else sorted(found)
     if not files:
         message = "none of its files was found"
-        raise ItmlabError(message, where=f"{name}, {root}", remedy=f"it has {', '.join(FORMATS[name])}")
+        raise ItmlabError(message, where=f"{name}, {root}", remedy=f"it has {', '.join(patterns)}")
     faults = Faults(name)
     items: list[YardstickItem] = []
     contradictions = 0
@@ -185,7 +175,8 @@ def read_yardstick(name: str, root: str | Path) -> Yardstick:
     faults.settle(kept=len(items))
     if not items:
         raise ItmlabError("there are no items in it", where=f"{name}, {root}")
-    return Yardstick(name, tuple(items), {CONTRADICTION: contradictions} if contradictions else {})
+    left_out = {"rows with a sentence that is both true and false": contradictions} if contradictions else {}
+    return Yardstick(name, tuple(items), left_out)
 
 
 def _words(sentences: Sequence[str]) -> set[str]:
@@ -204,20 +195,14 @@ def _records(path: Path, faults: Faults) -> Iterator[tuple[str | int, Any]]:
         yield from content.items() if isinstance(content, dict) else enumerate(content)
 
 
-COLUMNS = {  # of a row: the picture's name, true sentences, the false ones
-    "sugarcrepe": ("filename", "caption", "negative_caption"),
-    "sugarcrepe++": ("filename", "caption", "caption2", "negative_caption"),
-    "jsonl": ("image", "true", "false", "type"),
-}
-
-
 def _item(name: str, row: Any, file: Path, place: str | int) -> YardstickItem:
     """Return the item of a row. `true` and `false` of a JSONL row are a sentence or a list of them."""
     if not isinstance(row, dict):
         raise ItmlabError("not a record")
-    if missing := [column for column in COLUMNS[name] if column not in row]:
+    columns = FORMATS[name][1]
+    if missing := [column for column in columns if column not in row]:
         raise ItmlabError(f"there is no {', '.join(map(repr, missing))}")
-    image, *texts = (row[column] for column in COLUMNS[name])
+    image, *texts = (row[column] for column in columns)
     kind = str(texts.pop()) if name == "jsonl" else file.name.split(".")[0]
     *true, false = (text if isinstance(text, list) else [text] for text in texts)
     item = YardstickItem(image, tuple(chain(*true)), tuple(false), kind, f"{file.name}:{place}")
@@ -293,10 +278,9 @@ def measure(
     pictures = numbered([picture_key(item.image) for item in items])
     scores_of: dict[str, Scores] = {}
     if match is not None:
-        numbers = [yardstick.number(item.image) for item in items]
-        if None in numbers:
+        if None in yardstick.numbers:
             raise ItmlabError("pictures are missing", where=yardstick.name, remedy="call with_pictures(images)")
-        pictures = torch.tensor(numbers)
+        pictures = torch.tensor(yardstick.numbers)
         scores_of["right"] = _scores(yardstick, match, pictures)
         used = pictures.unique()
         if len(used) > 1:

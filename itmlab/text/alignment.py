@@ -4,7 +4,6 @@ Words and pieces are matched by their characters in the caption, so the spelling
 whole phrases (Fan et al., 2022, Sec. 2.1.1; METHODS 3.1), so a phrase's pieces must be exactly those of its words.
 """
 
-import copy
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from .masking import Phrase
 from .tokens import plain_text
 
 if TYPE_CHECKING:
-    from tokenizers import Encoding, Tokenizer
+    from tokenizers import Encoding
     from transformers import PreTrainedTokenizerFast
 
 UNLABELLED = -100  # what torch's cross entropy leaves out
@@ -57,13 +56,8 @@ class Pieces:
         Args:
             hidden: spans of words, a row for each result. A phrase of several words includes the blanks between them.
             captions: the caption of each row; by default row r is about caption r.
-
-        Raises:
-            ItmlabError: rows that do not fit the captions.
         """
         rows = torch.arange(len(hidden)) if captions is None else torch.as_tensor(captions, dtype=torch.long)
-        if len(rows) != len(hidden) or (len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < len(self)):
-            raise ItmlabError(f"{len(hidden)} rows of spans do not fit {len(rows)} of {len(self)} captions")
         most = max((len(row) for row in hidden), default=0)
         start, end = torch.zeros((2, len(hidden), most, 1), dtype=torch.long)  # start = end = 0: overlaps nothing
         for number, row in enumerate(hidden):
@@ -75,23 +69,21 @@ class Pieces:
 
 
 def align(
-    tokenizer: "PreTrainedTokenizerFast | Tokenizer",
+    tokenizer: "PreTrainedTokenizerFast",
     captions: Sequence[str],
     graphs: Sequence[SceneGraph],
     maximum_pieces: int | None = None,
 ) -> Pieces:
     """Encode captions and find the words of their graphs in the pieces.
 
-    Special tokens spelled in a caption are read as text. The tokeniser's own padding and truncation are ignored.
-
     Args:
-        tokenizer: a fast tokeniser.
+        tokenizer: a model's tokeniser, which reads special tokens in a caption as text (`tokens.as_plain_text`).
         captions: the captions.
         graphs: the scene graph of each caption.
         maximum_pieces: a longer caption loses its last pieces, never its closing special token.
 
     Raises:
-        ItmlabError: a graph of another caption, or a tokeniser that is not a fast one.
+        ItmlabError: a graph of another caption.
 
     >>> from itmlab.text.tokens import train_wordpiece
     >>> pieces = align(train_wordpiece(["a dog", "a dog"]), ["a dog"], [SceneGraph(tokens=("a", "dog"))])
@@ -100,19 +92,9 @@ def align(
     """
     if not captions or len(captions) != len(graphs):
         raise ItmlabError(f"{len(captions)} captions with {len(graphs)} graphs", remedy="give one graph a caption")
-    backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
-    if not hasattr(backend, "encode_batch"):
-        raise ItmlabError(
-            f"{type(tokenizer).__name__} does not say where its pieces stand", remedy="use a fast tokeniser"
-        )
-    if backend.padding or backend.truncation or not backend.encode_special_tokens:
-        backend = copy.deepcopy(backend)
-        backend.no_padding()
-        backend.no_truncation()
-        backend.encode_special_tokens = True
-    encodings = backend.encode_batch([plain_text(caption) for caption in captions])
+    encodings = tokenizer.backend_tokenizer.encode_batch([plain_text(caption) for caption in captions])
     rows = [_row(*caption, maximum_pieces) for caption in zip(captions, graphs, encodings, strict=True)]
-    padding = {"input_ids": getattr(tokenizer, "pad_token_id", None) or 0}
+    padding = {"input_ids": tokenizer.pad_token_id or 0}
     padded = {name: pad_sequence([row[name] for row in rows], True, padding.get(name, 0)) for name in rows[0]}
     return Pieces(**padded | {"words_kept": padded["words_kept"].squeeze(1)})
 
@@ -202,20 +184,11 @@ def mask_pieces(
         captions: the caption of each row; by default row r is about caption r.
         generator: without one every piece becomes the mask token (generation, TAGS). With random numbers 80 % of them
             do, 10 % become any ordinary piece, and 10 % stay (Devlin et al., 2019, Sec. 3.1).
-
-    Raises:
-        ItmlabError: no mask token.
     """
-    mask = getattr(tokenizer, "mask_token_id", None)
-    if mask is None:
-        raise ItmlabError(
-            f"{type(tokenizer).__name__} has no mask token",
-            remedy='add one: tokenizer.add_special_tokens({"mask_token": "[MASK]"}), and a row to the embedding',
-        )
     rows = torch.arange(len(pieces)) if captions is None else torch.as_tensor(captions, dtype=torch.long)
     under = pieces.under(hidden, rows.tolist())
     original = pieces.input_ids[rows]
-    ids = torch.where(under, mask, original)
+    ids = torch.where(under, tokenizer.mask_token_id, original)
     if generator is not None:
         special = set(tokenizer.all_special_ids)
         allowed = torch.tensor([piece for piece in range(len(tokenizer)) if piece not in special])

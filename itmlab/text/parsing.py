@@ -7,7 +7,6 @@ import hashlib
 import json
 import re
 import sqlite3
-import unicodedata
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ItmlabError
 from ..storage import cache_directory
-from .graph import SceneGraph, tokenise
+from .graph import SceneGraph
 from .rules.scene_graph import scene_graph
 
 if TYPE_CHECKING:
@@ -82,21 +81,6 @@ def _checked(captions: Sequence[str]) -> list[str]:
         text = _BLANKS.sub(" ", caption.encode("utf-8", "replace").decode("utf-8")).strip()
         texts.append(_LONG_RUN.sub(r"\g<0> ", text))
     return texts
-
-
-def unread_words(caption: str) -> list[str]:
-    """The words of a caption that an English parser cannot read: other scripts and emoji, each once.
-
-    >>> unread_words("a dog 🐶 and 一只狗, 2 cafés")
-    ['🐶', '一只狗']
-    """
-    words = dict.fromkeys(token for token in tokenise(caption) if not token.isascii())
-    return [word for word in words if not any(map(_is_read, word))]
-
-
-def _is_read(character: str) -> bool:
-    """Whether a character is a Latin letter, a figure or punctuation."""
-    return unicodedata.category(character)[0] in "PNC" or "LATIN" in unicodedata.name(character, "")
 
 
 @once

@@ -19,10 +19,11 @@ import torch
 from jaxtyping import Float, Int8
 from numpy import ndarray
 from torch import Tensor
+from tqdm.auto import tqdm
 
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
-from ..fields import did_you_mean
+from ..fields import check_known
 from ..metrics import statistics
 from ..metrics.by_image import CUTOFFS, MEASURES, RECALLS, SUMS, TRUTHS, measures_by_image
 from ..metrics.ranking import blocks
@@ -30,9 +31,8 @@ from ..metrics.statistics import Interval, SeedMean, resample, seed_mean, smalle
 from ..session import usual_defaults
 from .loop import is_done, train
 from .recipes import Recipe
-from .relevance import CaptionTruth
 from .run import Ensemble, Run
-from .scores import BYTES_A_PAIR, Kind, check_pools, relevance_matrix, require_memory
+from .scores import Kind, check_pools, relevance_matrix
 from .session import stopped_in_words
 from .workers import train_all
 
@@ -135,11 +135,9 @@ def _labelled(recipes: Sequence[Recipe] | Mapping[str, Recipe]) -> dict[str, Rec
 def one_of(labels: Iterable[str], baseline: str | None) -> str:
     """The label that the others are compared with, the first by default; an ItmlabError if it does not exist."""
     labels = list(labels)
-    if baseline is None and labels:
-        return labels[0]
-    if baseline not in labels:
-        raise ItmlabError(f"no recipe {baseline!r} to compare", remedy=did_you_mean(str(baseline), labels))
-    return baseline
+    chosen = labels[0] if baseline is None and labels else baseline
+    check_known(chosen, labels, "recipe")
+    return chosen
 
 
 def directory_name(label: str, recipe: Recipe, data: CaptionSet) -> str:
@@ -198,18 +196,13 @@ def compare_runs(
             raise ItmlabError(message, remedy="give each run once, and runs of different seeds")
     held_out = check_split(data, split, relevance, truth, metrics, folds)
     measured: dict[str, list[dict[str, ndarray]]] = {label: [] for label in runs}
-
-    def stand() -> str:
-        count = sum(map(len, measured.values()))
-        return f"{count} of {sum(map(len, runs.values()))} runs are scored; all are trained; compare again to score"
-
-    with stopped_in_words(stand):
-        galleries = _galleries(held_out, relevance, truth, folds, progress)
-        for label, group in runs.items():
-            for run in group:
-                measured[label].append(_measures_of(run, held_out, galleries, metrics or {}))
-                for member in run.members:
-                    member.release()
+    with stopped_in_words(lambda: "all runs are trained; compare again to score them"):
+        galleries = _galleries(held_out, relevance, truth, folds)
+        every = [(label, run) for label, group in runs.items() for run in group]
+        for label, run in tqdm(every, desc="scoring", disable=not progress):
+            measured[label].append(_measures_of(run, held_out, galleries, metrics or {}))
+            for member in run.members:
+                member.release()
     measures = list(measured[baseline][0])
     values = {label: np.stack([np.stack([*run.values()]) for run in group]) for label, group in measured.items()}
     # the same queries for all: those that have a value in every run
@@ -227,7 +220,7 @@ def compare_runs(
 Gallery = tuple[CaptionSet, Float[Tensor, "caption image"] | None, Int8[Tensor, "image caption"] | None]
 
 
-def _galleries(data: CaptionSet, relevance: Kind | None, truth: bool, folds: int, progress: bool) -> list[Gallery]:
+def _galleries(data: CaptionSet, relevance: Kind | None, truth: bool, folds: int) -> list[Gallery]:
     # weights of words are those of the whole split, as in `evaluate`
     gains = None if relevance is None else relevance_matrix(data, relevance)
     galleries = []
@@ -236,7 +229,7 @@ def _galleries(data: CaptionSet, relevance: Kind | None, truth: bool, folds: int
         if folds > 1:
             part = data.select(range(len(data))[pool.images])
             part_gains = None if gains is None else gains[pool.captions, pool.images]
-        known = CaptionTruth(part, progress=progress).matrix() if truth else None
+        known = part.world.truth() if truth else None
         galleries.append((part, part_gains, known))
     return galleries
 
@@ -272,9 +265,8 @@ def check_split(
     """
     held_out = data.split(split)
     remedy = f"compare on a split of {folds * (max(CUTOFFS) + (relevance is not None))} images or more"
-    options = {"folds": folds, "relevance": relevance, "truth": truth}
-    check_pools(held_out, **options, where=f"split {split!r}", remedy=remedy)
-    require_memory(held_out, BYTES_A_PAIR * (1 + (relevance is not None) + truth))
+    where = f"split {split!r}"
+    check_pools(held_out, folds=folds, relevance=relevance, truth=truth, where=where, remedy=remedy)
     if taken := sorted({*(metrics or {})} & {*MEASURES, *SUMS}):
         raise ItmlabError(f"there is a measure {taken[0]!r} already", remedy="give your own metric another name")
     return held_out
@@ -426,7 +418,6 @@ class Comparison:
         *columns: str,
         expected: Literal["higher", "lower", "equal"] = "higher",
         margin: float = 0.0,
-        baseline: str | None = None,
     ) -> dict[str, Verdict]:
         """Whether a recipe is higher (lower, equal within `margin`) than the baseline in every measure.
 
@@ -437,9 +428,8 @@ class Comparison:
             columns: some measures and sums; all of them by default.
             expected: the claim, as in `metrics.verdict`, which reads the interval of the difference.
             margin: the difference that does not matter, where "equal" is expected.
-            baseline: another recipe than the comparison's baseline.
         """
-        differences = self.difference(one_of(self.labels, label), baseline)
+        differences = self.difference(one_of(self.labels, label))
         verdicts = {}
         for column in columns or (*self.sums, *self.measures):
             ends = differences[self.columns[self._place(column)]]
@@ -447,8 +437,8 @@ class Comparison:
             verdicts[column] = Verdict(word, ends, smallest_effect(ends))
         return Listed(verdicts)
 
-    def power(self, effect: float, column: str = "RSum", *, share: float = 0.8) -> dict[str, int | float]:
-        """By recipe, how many seeds it takes to find a difference of `effect` points in this `share` of repetitions.
+    def power(self, effect: float, column: str = "RSum") -> dict[str, int | float]:
+        """By recipe, how many seeds it takes to find a difference of `effect` points four times in five.
 
         It follows from the deviation of the paired differences over the seeds, which few seeds estimate badly, and over
         draws of the test images, which more seeds do not reduce (`metrics.seeds_needed`). It is infinite where the
@@ -462,11 +452,11 @@ class Comparison:
                 paired, drawn = (values[label] - values[self.baseline] for values in (self._by_seed, self._draws))
                 over_seeds = float(np.std(paired[:, place], ddof=1))
                 over_images = float(np.std(drawn[..., place].mean(axis=1)))
-                needed[label] = statistics.seeds_needed(over_seeds, effect, power=share, fixed=over_images)
+                needed[label] = statistics.seeds_needed(over_seeds, effect, fixed=over_images)
                 words[label] = f"{needed[label]} seeds"
                 if needed[label] == math.inf:
                     half = statistics.QUANTILE * over_images
-                    best = smallest_effect(Interval(0.0, -half, half), share)
+                    best = smallest_effect(Interval(0.0, -half, half))
                     words[label] = f"no number of seeds: {self.images} test images can show {best:.1f} points at best"
         return Listed(needed, words)
 
@@ -502,8 +492,7 @@ class Comparison:
         return seed_mean(values, draws, self.images)
 
     def _place(self, column: str) -> int:
-        if column not in self.columns:
-            raise ItmlabError(f"nothing compared is called {column!r}", remedy=did_you_mean(column, self.columns))
+        check_known(column, self.columns, "measure")
         return self.columns.index(column)
 
     # Shown as text and in a notebook.

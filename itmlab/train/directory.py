@@ -160,11 +160,6 @@ def shipped_names() -> list[str]:
     return sorted(path.parent.name for path in HOME.glob("*/recipe.json"))
 
 
-def shipped_directory(name: str) -> Path:
-    """Return the directory of a pretrained run."""
-    return HOME / name
-
-
 def first_model(recipe: Recipe, captions: Iterable[str]) -> nn.Module:
     """Build the model of step 0, in training mode: from random weights, or from those of `recipe.start`.
 
@@ -197,22 +192,12 @@ def start_directory(start: str) -> Path:
         ItmlabError: it is neither.
     """
     if start in shipped_names():
-        return shipped_directory(start)
+        return HOME / start
     if (Path(start) / "config.json").is_file():
         return Path(start)
     shipped = ", ".join(shipped_names()) or "none in this installation"
     remedy = f"read public weights with itmlab.models.load_public and save them; shipped runs: {shipped}"
     raise ItmlabError("no shipped run and no directory of a saved model", where=repr(start), remedy=remedy)
-
-
-def inputs(recipe: Recipe) -> dict[str, str]:
-    """Return a hash of each file that a recipe names, as a run must not resume after one has changed."""
-    files = {}
-    if recipe.start is not None:
-        files["start"] = start_directory(recipe.start) / WEIGHTS_FILE
-    if recipe.extra_negatives is not None:
-        files["extra_negatives"] = Path(recipe.extra_negatives.path)
-    return {name: file_hash(path) for name, path in files.items()}
 
 
 def file_hash(path: Path) -> str:
@@ -233,8 +218,14 @@ def described(recipe: Recipe, data: CaptionSet) -> dict[str, Any]:
     # options of `scenes` other than the default, so that a command that is given the run draws the same scenes
     if getattr(data.regions, "kind", "detector") != "detector":
         about["regions"] = data.regions.kind
-    if files := inputs(recipe):
-        about["inputs"] = files
+    # a run must not resume after a file that its recipe names has changed
+    files = {}
+    if recipe.start is not None:
+        files["start"] = start_directory(recipe.start) / WEIGHTS_FILE
+    if recipe.extra_negatives is not None:
+        files["extra_negatives"] = Path(recipe.extra_negatives.path)
+    if files:
+        about["inputs"] = {name: file_hash(path) for name, path in files.items()}
     return {"recipe.json": recipe.to_json(), "data.json": about}
 
 

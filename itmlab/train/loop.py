@@ -186,7 +186,8 @@ def run_training(
             if better and (scores or not validation):
                 position.best = scores.get("rsum")
                 state.save_model(writer.directory)
-            position.next_epoch()
+            position.epoch, position.batch = epoch + 1, 0
+            position.loss_sum, position.loss_count = 0.0, 0
             writer.save()
             writer.stop_if_asked()
     if position.best is None:  # stopped early, or nothing is held out

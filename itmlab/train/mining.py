@@ -42,15 +42,6 @@ class Filters(Settings, at=""):
     margin: Annotated[float | None, FROM_0] = None
     relative_margin: Annotated[float | None, FROM_0] = None
 
-    def limits(self, positives: Float[Tensor, "anchor"]) -> Float[Tensor, "anchor"]:
-        """The highest score that a negative of each anchor may have."""
-        limits = torch.full_like(positives, torch.inf)
-        if self.margin is not None:
-            limits = positives - self.margin
-        if self.relative_margin is not None:
-            limits = torch.minimum(limits, positives - self.relative_margin * positives.abs())
-        return limits
-
 
 @dataclass(frozen=True)
 class Nearest:
@@ -155,7 +146,11 @@ def _nearest(data: CaptionSet, kind: str, score: Scorer, filters: Filters) -> Ne
         ranked, places = largest(block.masked_fill(is_own, -torch.inf)[:, first], last)
         ranked, candidates = ranked[:, filters.skip :].double(), first[places[:, filters.skip :]]
         counts["looked at"] += int((ranked > -torch.inf).sum())
-        too_near = ranked > filters.limits(lowest)[:, None]
+        too_near = torch.zeros_like(ranked, dtype=torch.bool)
+        if filters.margin is not None:
+            too_near |= ranked > (lowest - filters.margin)[:, None]
+        if filters.relative_margin is not None:
+            too_near |= ranked > (lowest - filters.relative_margin * lowest.abs())[:, None]
         counts["left out by a margin"] += int(too_near.sum())
         best, slots = largest(ranked.masked_fill(too_near, -torch.inf), filters.number)
         is_taken, width = best > -torch.inf, best.shape[1]

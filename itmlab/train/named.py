@@ -9,7 +9,7 @@ from typing import Any
 
 from ..components import Component, parameters
 from ..errors import ItmlabError
-from ..fields import did_you_mean
+from ..fields import check_known
 from ..losses import InfoCMR, InfoNCE, SemanticAdaptiveMargin, TripletLoss
 from ..losses.tags import PAPER_WEIGHTS, LossWeights
 from ..models import CrossEncoderConfig, DualEncoderConfig, LateInteractionConfig, OscarDualEncoderConfig
@@ -85,8 +85,7 @@ def recipe(
     axes = [(method, names(), "recipe"), (size, SIZES, "size"), (preset, PRESETS, "preset")]
     axes += [(on, VIEWS, "value of `on`"), (start, STARTS, "start")]
     for value, known, axis in axes + [(part, list(PARTS), "part of a recipe") for part in parts]:
-        if value not in known:
-            raise ItmlabError(f"no {axis} {value!r}", remedy=did_you_mean(value, known))
+        check_known(value, known, axis)
     changes: dict[str, Any] = {}
     for part in ("syn", "info") if method == "itcontrast" else parts:
         changes |= PARTS[part]
@@ -326,15 +325,12 @@ def _oscar(method: str, start: str, size: str) -> Recipe:
 # A thousand photographs on two cores, through frozen encoders (extra: photos). A picture is the 7 × 7 grid of
 # `models.photographs`, a word its WordLlama vector. A dual encoder learns a linear map of each side's mean, in seconds;
 # SCAN, SGRAF and VSRN compare or order the 49 regions; TAGS-DC's cross-encoder begins with the dual encoder's scores.
-FROZEN: dict[str, Any] = {
-    **{"photo_encoder": "efficientnet_lite0", "region_dimension": 1280, "word_vectors": "wordllama"},
-    "vocabulary_size": 12000,
-}
 PHOTO_ENCODER = LateInteractionConfig(
     kind="vsepp",
+    **{"photo_encoder": "efficientnet_lite0", "region_dimension": 1280},
+    **{"word_vectors": "wordllama", "vocabulary_size": 12000},
     **{"region_mean": 0.235, "region_std": 0.85, "dimension": 256, "word_dimension": 256, "dropout": 0.3},
     **{"maximum_tokens": 48, "similarity_dimension": 32},
-    **FROZEN,
 )
 PHOTO_OPTIMISER = replace(TINY_OPTIMISER, warm_up=0.0)
 PHOTO_DATA = DataSettings(batch_size=64, epochs=24, captions_per_image=1, warm_up_epochs=12, validate_every=2)

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..data.captionset import CaptionSet
-from ..errors import ItmlabError, named
-from ..fields import did_you_mean, from_plain
+from ..errors import named
+from ..fields import check_known, from_plain
 from ..models import CrossEncoder
 from ..storage import refuse_foreign
 from ..synthesis import FilteredTopM, files
@@ -67,8 +67,7 @@ def write_negatives(
         The file's content, as `read_negatives` gives it.
     """
     refuse_foreign(out, files.MARK, force=force)  # before the negatives are made
-    if generator not in OPTIONS:
-        raise ItmlabError(f"no generator {generator!r}", remedy=did_you_mean(generator, OPTIONS))
+    check_known(generator, OPTIONS, "generator")
     with named(generator):
         chosen = asdict(from_plain(OPTIONS[generator], options or {}, ""))
     made_by = {"generator": generator, **chosen, "seed": seed}

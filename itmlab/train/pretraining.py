@@ -25,18 +25,15 @@ KEPT = -100  # the label of a word piece that need not be predicted
 class TowerTask(Task):
     """The losses of a ViT and a BERT for a batch, each on its own side."""
 
+    width = "text_hidden"  # the field of the model's configuration with the length of a word piece's state
+
     def __init__(self, *arguments: Any):
         super().__init__(*arguments)
         if self.accelerator.num_processes > 1:
             raise ItmlabError("towers are pretrained in one process", remedy="launch it without accelerate")
-        words = nn.Linear(self.width, len(self.model.tokenizer))
+        words = nn.Linear(getattr(self.model.config, self.width), len(self.model.tokenizer))
         heads = nn.ModuleDict({"images": self.image_head(), "words": words})
         self.heads = heads.to(self.accelerator.device)
-
-    @property
-    def width(self) -> int:
-        """The length of a word piece's state."""
-        return self.model.config.text_hidden
 
     def image_head(self) -> nn.Module:
         """The head that answers the world's questions about each patch; only a world has answers."""
@@ -98,13 +95,11 @@ class RegionTowerTask(TowerTask):
         Chen et al. (2020), UNITER, Sec. 3.2: masked region feature regression.
     """
 
-    @property
-    def width(self) -> int:
-        return self.model.config.hidden
+    width = "hidden"
 
     def image_head(self) -> nn.Module:
         """The head that gives the features of hidden regions."""
-        return nn.Linear(self.width, self.model.config.region_dimension)
+        return nn.Linear(self.model.config.hidden, self.model.config.region_dimension)
 
     def word_states(self, tokens: dict[str, Tensor]) -> Float[Tensor, "caption piece width"]:
         return self.model.encode_captions(tokens).local

@@ -122,9 +122,8 @@ def step_details(results: Sequence[BatchLoss]) -> dict[str, Any]:
     """Return the mean of each term of the loss, the sum of each histogram, and histograms of the cosines."""
     terms = {name: float(sum(result.losses[name] for result in results)) / len(results) for name in results[0].losses}
     counts = {name: np.sum([result.counts[name] for result in results], axis=0).tolist() for name in results[0].counts}
-    details = {"losses": terms, "difficulty": counts}
-    if results[0].cosines is not None:
-        details["cosines"] = cosine_histograms(results)
+    cosines = None if results[0].cosines is None else cosine_histograms(results)
+    details = {"losses": terms, "difficulty": counts, "cosines": cosines}
     return {name: entry for name, entry in details.items() if entry}
 
 

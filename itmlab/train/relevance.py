@@ -3,7 +3,7 @@
 import hashlib
 import zipfile
 from collections.abc import Callable
-from pathlib import Path
+from contextlib import suppress
 from typing import Literal
 
 import numpy as np
@@ -11,16 +11,14 @@ import torch
 from jaxtyping import Float, Int8, Int64
 from scipy.sparse import csr_array, load_npz, save_npz, vstack
 from torch import Tensor
-from tqdm.auto import tqdm
 
 from ..data.captionset import CaptionSet
-from ..errors import ItmlabError, named, printable
+from ..errors import ItmlabError, named
 from ..metrics.cider import Cider, SentenceVectors, pair_scores
 from ..metrics.spice import Spice
-from ..metrics.words import Tokenise
 from ..storage import cache_directory, keep
 
-IMAGES_PER_BLOCK = 100  # judged together, in three seconds: bounds memory, and the time between two signs of progress
+IMAGES_PER_BLOCK = 100  # judged together, which bounds the memory
 FORMAT = 2  # of the cached file: raised when numbers or layout change
 PairScores = Callable[[np.ndarray, np.ndarray], np.ndarray]  # of captions and images, numbered image by image
 
@@ -34,16 +32,13 @@ class CaptionRelevance:
 
     Args:
         data: the training data.
-        tokenise: how captions become words for CIDEr.
         relevance: which φ.
 
     Raises:
         ItmlabError: captions that φ cannot distinguish.
     """
 
-    def __init__(
-        self, data: CaptionSet, tokenise: Tokenise = "whitespace", relevance: Literal["cider", "spice"] = "cider"
-    ):
+    def __init__(self, data: CaptionSet, relevance: Literal["cider", "spice"] = "cider"):
         described = [image for image, rows in enumerate(data.captions_of_image) if len(rows)]
         references = data.captions_of(described)
         # CIDEr-D and SPICE number captions image by image, and only images that have captions
@@ -51,7 +46,7 @@ class CaptionRelevance:
         self._caption, self._image = np.full(len(data.captions), -1), np.full(len(data), -1)
         self._caption[order], self._image[described] = np.arange(len(order)), np.arange(len(described))
         with named(f"{data.name}: no adaptive margin"):
-            self._of = Spice(references).pairs if relevance == "spice" else _cider_of_pairs(references, tokenise)
+            self._of = Spice(references).pairs if relevance == "spice" else _cider_of_pairs(references)
 
     def __call__(self, captions: Int64[Tensor, "pair"], images: Int64[Tensor, "pair"]) -> Float[Tensor, "pair"]:
         """φ of each pair of rows of `data`, on the device of `captions`; an image must have captions."""
@@ -62,9 +57,9 @@ class CaptionRelevance:
         return torch.from_numpy(self._of(caption, image)).to(captions.device)
 
 
-def _cider_of_pairs(references: list[list[str]], tokenise: Tokenise) -> PairScores:
+def _cider_of_pairs(references: list[list[str]]) -> PairScores:
     """CIDEr-D of pairs, from vectors in single precision: enough for a margin, and half the memory."""
-    cider = Cider(references, tokenise=tokenise)
+    cider = Cider(references)
     captions, images = (
         SentenceVectors(vectors.weights.astype(np.float32), vectors.lengths)
         for vectors in (cider.captions, cider.references)
@@ -86,14 +81,13 @@ class CaptionTruth:
 
     Args:
         data: the images and captions.
-        progress: show a progress bar while pairs are judged.
 
     Raises:
         ItmlabError: the data have no world.
     """
 
-    def __init__(self, data: CaptionSet, *, progress: bool = False):
-        self.data, self.progress, self._by_caption = data, progress, None
+    def __init__(self, data: CaptionSet):
+        self.data, self._by_caption = data, None
         if data.world is None:
             raise ItmlabError(
                 "this dataset has no ground truth",
@@ -107,17 +101,14 @@ class CaptionTruth:
         some = torch.arange(0, len(data), max(len(data) // 8, 1))
         digest = hashlib.sha256(f"{FORMAT} {data.fingerprint}".encode() + data.world.truth(some).numpy().tobytes())
         path = cache_directory() / "truth" / f"{digest.hexdigest()[:32]}.npz"
-        labels = _read(path)
+        labels = None
+        with suppress(OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):  # none is there, or a damaged one
+            labels = load_npz(path)
         if labels is None:
             parts = torch.arange(len(data)).split(IMAGES_PER_BLOCK)
-            bar = tqdm(parts, desc=f"{printable(data.name)}: truth of all pairs (cached)", disable=not self.progress)
-            labels = vstack([csr_array(data.world.truth(images).numpy()) for images in bar], format="csr")
+            labels = vstack([csr_array(data.world.truth(images).numpy()) for images in parts], format="csr")
             keep(path, lambda file: save_npz(file, labels))
         self._by_caption = labels.T.tocsr()
-
-    def matrix(self) -> Int8[Tensor, "image caption"]:
-        """The truth of all pairs, as `World.truth`."""
-        return self(torch.arange(len(self.data.captions)), torch.arange(len(self.data))).T
 
     def __call__(
         self, captions: Int64[Tensor, "caption"], images: Int64[Tensor, "image"]
@@ -127,11 +118,3 @@ class CaptionTruth:
             self.judge()
         labels = self._by_caption[captions.cpu().numpy()][:, images.cpu().numpy()]
         return torch.from_numpy(labels.toarray()).to(captions.device)
-
-
-def _read(path: Path) -> csr_array | None:
-    """The labels in a cached file, or None where there is none or it is damaged."""
-    try:
-        return load_npz(path)
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
-        return None

@@ -15,17 +15,17 @@ from torch import Tensor, nn
 
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError, printable
+from ..fields import check_known
 from ..metrics import chance_rsum
 from ..models import load_model
 from ..session import usual_defaults
 from ..storage import inside, read_json, sync_directory, usable, write_bytes
-from .directory import CHECKPOINT_FILE, HISTORY_FILE, read_history, shipped_directory, shipped_names
+from .directory import CHECKPOINT_FILE, HISTORY_FILE, HOME, read_history, shipped_names
 from .recipes import Recipe
-from .scores import CUTOFFS, evaluate, similarity
-from .search import Hits, Index
+from .scores import CUTOFFS, Side, evaluate, similarity
+from .search import Hits, search
 
-MANY_PAIRS = 100_000  # half a minute of a small cross-encoder
-MOST_INDICES = 4  # data sets whose features a run keeps for searches
+MOST_SEARCHED = 4  # data sets whose features a run keeps for searches
 
 
 def keeps(rsum: float | None, best: float | None, epoch: int, warm_up_epochs: int) -> bool:
@@ -77,7 +77,7 @@ class Run(Evaluated):
         if not (self.directory / "recipe.json").is_file():
             message, remedy = "not a run directory, it has no recipe.json", "python -m itmlab train makes one"
             raise ItmlabError(message, where=str(directory), remedy=remedy)
-        self._indices: dict[str, Index] = {}
+        self._searched: dict[str, dict[Side, Any]] = {}
 
     def __repr__(self) -> str:
         return printable(f"Run({self.recipe.name}, {self.recipe.size}, {self._named})")
@@ -137,8 +137,8 @@ class Run(Evaluated):
         return model.to("cuda" if torch.cuda.is_available() else "cpu").eval()
 
     def similarity(self, data: CaptionSet) -> Float[Tensor, "image caption"]:
-        """The similarity of every image and caption; a model that reads every pair shows its progress."""
-        return similarity(self.model, data, progress=len(data) * len(data.captions) > MANY_PAIRS)
+        """The similarity of every image and caption."""
+        return similarity(self.model, data)
 
     @usual_defaults()
     def search(self, query: str | Image.Image | Path, k: int = 5, *, data: CaptionSet) -> Hits:
@@ -151,16 +151,16 @@ class Run(Evaluated):
             k: how many.
             data: what is searched.
         """
-        index = self._indices.pop(data.fingerprint, None) or Index(self.model, data)
-        self._indices[data.fingerprint] = index
-        while len(self._indices) > MOST_INDICES:
-            self._indices.pop(next(iter(self._indices)))  # the one that was not used for longest
-        return index.search(query, k)
+        sides = self._searched.pop(data.fingerprint, {})
+        self._searched[data.fingerprint] = sides
+        if len(self._searched) > MOST_SEARCHED:
+            self._searched.pop(next(iter(self._searched)))  # the one that was not used for longest
+        return search(self.model, data, query, k, sides)
 
     def release(self) -> None:
         """Drop the model and the features from memory; they are read again when they are needed."""
         vars(self).pop("model", None)
-        self._indices.clear()
+        self._searched.clear()
 
     @usual_defaults()
     def export(self, directory: str | Path, dtype: Literal["float16", "float32"] = "float16") -> "Run":
@@ -195,10 +195,8 @@ class Run(Evaluated):
 
 def pretrained(name: str) -> Run:
     """A run that ships with the package; an unknown name is an ItmlabError that lists those there."""
-    if name not in (names := shipped_names()):
-        remedy = f"name the folder of a run, or one of: {', '.join(names) or 'none in this installation'}"
-        raise ItmlabError(f"no folder of a run and no pretrained run {name!r}", remedy=remedy)
-    return Run(shipped_directory(name))
+    check_known(name, shipped_names(), "folder of a run and no pretrained run")
+    return Run(HOME / name)
 
 
 class Ensemble(Evaluated):

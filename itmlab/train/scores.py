@@ -15,14 +15,13 @@ import torch
 from jaxtyping import Float
 from safetensors.torch import save
 from torch import Tensor, nn
-from tqdm.auto import tqdm
 
 from .. import metrics
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
-from ..fields import did_you_mean
+from ..fields import check_known
 from ..metrics.by_image import CUTOFFS
-from ..metrics.ranking import blocks, check_k, mean_of, require_positives
+from ..metrics.ranking import blocks, check_k, over_folds, require_positives
 from ..models import Encoded, Model, joined
 from ..models.encoded import evaluating
 from ..models.pairs import chunks, looked_at, on_device
@@ -52,7 +51,7 @@ def evaluate(
     Args:
         run: a run, an ensemble, or a model of any kind.
         data: the images and captions that are ranked.
-        folds: number of consecutive blocks of images, each ranked by itself; their recalls are averaged.
+        folds: number of consecutive blocks of images, each ranked by itself; measures are averaged and counts added.
         ks: cut-offs of the recalls. The largest is also the number of relevant candidates.
         relevance: adds "semantic": SR, NCS and their sums, as `metrics.semantic_retrieval`.
         truth: adds "truth": measures against everything that is true, as `metrics.truth_retrieval`.
@@ -60,11 +59,10 @@ def evaluate(
             "corrected" also takes captions that other images have word for word (`metrics.positives_by`).
 
     Raises:
-        ItmlabError: before scoring, as `check_pools`, or more pairs than fit into memory.
+        ItmlabError: before scoring, as `check_pools`.
     """
     check_pools(data, ks, folds=folds, relevance=relevance, truth=truth)
     positives = metrics.positives_by(protocol, data, folds)
-    require_memory(data, BYTES_A_PAIR * (1 + (relevance is not None) + truth))
     scores = similarity(run, data) if isinstance(run, nn.Module) else run.similarity(data)
     gains = None if relevance is None else relevance_matrix(data, relevance)
     known = data.world.truth() if truth else None
@@ -78,7 +76,7 @@ def evaluate(
             phi = pool.of(gains.T).T
             table["semantic"] = metrics.semantic_retrieval(part, phi, pool.pairs, ks=ks, relevant=max(ks))
         tables.append(table)
-    table = mean_of(tables)
+    table = over_folds(tables)
     if relevance is not None:
         table["semantic"] = {"relevance": relevance, **table["semantic"]}
     return table
@@ -98,19 +96,20 @@ def check_pools(
 
     Raises:
         ItmlabError: a k above the images or captions of a block, an image without a caption, an unknown relevance,
-            truth of data without a world. With a `relevance`, a query's ground truth is not among the candidates.
+            truth of data without a world, more pairs than fit into memory. With a `relevance`, a query's ground truth
+            is not among the candidates.
     """
     if truth and data.world is None:
         message = "the data has no world, so that nothing says everything that is true of these images"
         raise ItmlabError(message, remedy='leave truth out, or use load("scenes")')
     require_positives(data.image_of_caption, len(data), "image")
-    if relevance not in (None, *RELEVANCES):
-        raise ItmlabError(f"no relevance {relevance!r}", remedy=did_you_mean(relevance, RELEVANCES))
+    check_known(relevance or RELEVANCES[0], RELEVANCES, "relevance")
     most = max(map(len, data.captions_of_image), default=0) if relevance else 0
     for pool in blocks(data.image_of_caption, torch.arange(len(data.captions)), len(data), folds):
         images, captions = pool.images.stop - pool.images.start, len(pool.captions)
         for k in ks:
             check_k(k, min(images - bool(relevance), captions - most), where=where, remedy=remedy)
+    require_memory(data, BYTES_A_PAIR * (1 + (relevance is not None) + truth))
 
 
 # Memory: a matrix that does not fit is refused before anything is scored.
@@ -142,13 +141,12 @@ def free_memory() -> int:
 
 
 @usual_defaults()
-def similarity(model: Model, data: CaptionSet, *, progress: bool = False) -> Float[Tensor, "image caption"]:
+def similarity(model: Model, data: CaptionSet) -> Float[Tensor, "image caption"]:
     """Every image against every caption, each encoded once where the model can.
 
     Args:
         model: a model of any kind.
         data: the images and captions.
-        progress: show a bar for a model that has more than one feature of each.
 
     Raises:
         ItmlabError: more pairs than fit into memory.
@@ -158,10 +156,8 @@ def similarity(model: Model, data: CaptionSet, *, progress: bool = False) -> Flo
         images, captions = looked_at(model, data), side_of(model, data.captions, "captions")
         if has_one_feature(model):
             return model.similarity(side_of(model, images, "images"), captions)
-        scores, size = [], 64 if model.encodes_apart else 8
-        for part in tqdm(chunks(images, size), total=-(-len(data) // size), desc="scoring", disable=not progress):
-            scores.append(compared(model, side_of(model, part, "images"), captions))
-    return torch.cat(scores)
+        parts = chunks(images, 64 if model.encodes_apart else 8)
+        return torch.cat([compared(model, side_of(model, part, "images"), captions) for part in parts])
 
 
 def has_one_feature(model: Model) -> bool:

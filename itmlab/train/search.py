@@ -1,4 +1,4 @@
-"""Search in a data set: `Index` scores a query with everything there is, `Hits` are what it shows."""
+"""Search in a data set: `search` scores a query with everything there is, `Hits` are what it shows."""
 
 import base64
 import html
@@ -37,48 +37,38 @@ def largest(scores: Float[Tensor, "query item"], k: int) -> tuple[Float[Tensor, 
     return scores.gather(1, places), places
 
 
-class Index:
-    """A data set as a model compares it: images and captions are encoded once, when they are first needed."""
+def search(
+    model: nn.Module, data: CaptionSet, query: str | Image.Image | Path, k: int, sides: dict[Side, Any]
+) -> "Hits":
+    """Find the best images for a sentence, or captions for a picture, best first, ties in the order of the data.
 
-    def __init__(self, model: nn.Module, data: CaptionSet):
-        self.model, self.data = model, data
-        self._sides: dict[Side, Any] = {}
+    Args:
+        model: a model of any kind.
+        data: what is searched.
+        query: a sentence, a picture, or the path of a picture.
+        k: how many.
+        sides: images and captions of `data` as the model compares them; what is missing is added.
 
-    def search(self, query: str | Image.Image | Path, k: int = 5) -> "Hits":
-        """Find the best images for a sentence, or captions for a picture, best first, ties in the order of the data.
-
-        Args:
-            query: a sentence, a picture, or the path of a picture.
-            k: how many.
-
-        Raises:
-            ItmlabError: an empty sentence, or a picture for a model that reads a detector's regions.
-        """
-        if isinstance(query, Path):
-            query = read_image(query)
-        is_sentence = isinstance(query, str)
-        if is_sentence and not query.strip():
-            raise ItmlabError("the sentence to search for is empty")
-        if not is_sentence and not self.model.takes_pictures:
-            raise ItmlabError("this model reads regions, and a picture has none", remedy="search by a sentence")
-        if is_sentence and self.model.tokenizer is not None:
-            self._warn_of_unknown_words(query)
-        of: Side = "images" if is_sentence else "captions"
-        items, asked = self._side(of), side_of(self.model, [query], "captions" if is_sentence else "images")
-        scores = compared(self.model, items, asked).T if is_sentence else compared(self.model, asked, items)
-        best, places = largest(scores, k)
-        return Hits(query, of, best[0].tolist(), places[0].tolist(), self.data)
-
-    def _warn_of_unknown_words(self, sentence: str) -> None:
-        if unknown := unknown_words(self.model.tokenizer, sentence):
-            words = one_line(", ".join(map(repr, unknown)), 200)
-            warnings.warn(f"the model does not know these words of the query: {words}", stacklevel=4)
-
-    def _side(self, of: Side) -> Any:
-        if of not in self._sides:
-            items = looked_at(self.model, self.data) if of == "images" else self.data.captions
-            self._sides[of] = side_of(self.model, items, of)
-        return self._sides[of]
+    Raises:
+        ItmlabError: an empty sentence, or a picture for a model that reads a detector's regions.
+    """
+    if isinstance(query, Path):
+        query = read_image(query)
+    is_sentence = isinstance(query, str)
+    of, asks = ("images", "captions") if is_sentence else ("captions", "images")
+    if is_sentence and not query.strip():
+        raise ItmlabError("the sentence to search for is empty")
+    if not is_sentence and not model.takes_pictures:
+        raise ItmlabError("this model reads regions, and a picture has none", remedy="search by a sentence")
+    if is_sentence and model.tokenizer is not None and (unknown := unknown_words(model.tokenizer, query)):
+        words = one_line(", ".join(map(repr, unknown)), 200)
+        warnings.warn(f"the model does not know these words of the query: {words}", stacklevel=4)
+    if of not in sides:
+        sides[of] = side_of(model, looked_at(model, data) if is_sentence else data.captions, of)
+    items, asked = sides[of], side_of(model, [query], asks)
+    scores = compared(model, items, asked).T if is_sentence else compared(model, asked, items)
+    best, places = largest(scores, k)
+    return Hits(query, of, best[0].tolist(), places[0].tolist(), data)
 
 
 THUMBNAIL = 128  # pixels of the longer edge

@@ -35,12 +35,6 @@ class Position:
     history_bytes: int = 0
     idle: int = 0  # records in a row in which nothing is learnt
 
-    def next_epoch(self) -> None:
-        """Move to the first batch of the next epoch."""
-        self.epoch += 1
-        self.batch = 0
-        self.loss_sum, self.loss_count = 0.0, 0
-
 
 class State:
     """Model, optimiser, task and random numbers of a run, made from recipe, seed and data.
@@ -85,28 +79,24 @@ class State:
             return
         state = load_checkpoint(path)
         try:
-            self.load_state_dict(state)
+            self.position = Position(**state["position"])
+            self.model.load_state_dict(state["model"])
+            self.optimiser.load_state_dict(state["optimiser"])
+            self.task.load_state_dict(state["task"], self.position.epoch)
+            # last, because building and restoring draw random numbers
+            self.generator.set_state(state["sampler"])
+            index = self.accelerator.process_index
+            # one row per process; cloned, as torch reads from the beginning of the storage
+            random = {name: rows[index % len(rows)].clone() for name, rows in state["random"].items()}
+            torch.set_rng_state(random["processor"])
+            if "device" in random and self.accelerator.device.type == "cuda":
+                torch.cuda.set_rng_state(random["device"], self.accelerator.device)
         except ItmlabError:
             raise
         except Exception as error:  # torch raises many types for tensors that do not fit
             reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
             message = f"the checkpoint does not fit this run: {reason}"
             raise ItmlabError(message, where=str(path), remedy=REMEDY) from None
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Restore what `save` wrote."""
-        self.position = Position(**state["position"])
-        self.model.load_state_dict(state["model"])
-        self.optimiser.load_state_dict(state["optimiser"])
-        self.task.load_state_dict(state["task"], self.position.epoch)
-        # last, because building and restoring draw random numbers
-        self.generator.set_state(state["sampler"])
-        index = self.accelerator.process_index
-        # one row per process; cloned, as torch reads from the beginning of the storage
-        random = {name: rows[index % len(rows)].clone() for name, rows in state["random"].items()}
-        torch.set_rng_state(random["processor"])
-        if "device" in random and self.accelerator.device.type == "cuda":
-            torch.cuda.set_rng_state(random["device"], self.accelerator.device)
 
     def save_model(self, directory: Path) -> None:
         """Write the weights as they are; only the first process does."""

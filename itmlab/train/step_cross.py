@@ -85,6 +85,7 @@ class CrossEncoderTask(Task):
         super().__init__(*arguments)
         recipe, model, data = self.recipe, self.model, self.data
         self.settings = settings = recipe.tags
+        self.word_losses = [name for name in HEADS if name in settings.weights.wanted]
         if settings.pretrains:
             remedy = 'begin with the shipped run: start="uniter_pretraining"'
             raise ItmlabError("UNITER's pretraining is not part of this version", where=recipe.name, remedy=remedy)
@@ -211,16 +212,12 @@ class CrossEncoderTask(Task):
         if len(pairs):
             logits = self.read_sentences(step, [negative for row in sentences for negative in row], pairs)
         else:  # other processes may have some
-            for name in self.word_losses():
+            for name in self.word_losses:
                 step.terms[name] = self.batch_mean(step.positives.sum() * 0, 0.0)
         negatives = logits.new_zeros(exist.shape).masked_scatter(exist, logits)
         scores = self.gathered(step.positives), self.gathered(negatives), self.gathered(exist)
         step.terms["synthetic"] = losses.synthetic_matching(*scores, self.settings.margin)
         step.counts["synthetic"] = difficulty(*scores)
-
-    def word_losses(self) -> list[str]:
-        """Which of L_WoD and L_WoC are wanted."""
-        return [name for name in HEADS if name in self.settings.weights.wanted]
 
     def read_sentences(self, step: Step, sentences: list[Negative], pairs: Rows) -> Float[Tensor, "sentence"]:
         """Matching logits of the sentences of these pairs; L_WoD and L_WoC become terms of the step."""
@@ -231,7 +228,7 @@ class CrossEncoderTask(Task):
             refilled[row, [place for place in negative.masked if place < counted.shape[1]]] = True
         asked = {"positions": self.settings.correction, "masked": refilled}
         corrected = losses.correction_labels(tokens.ids, original, counted, **asked)
-        heads = [HEADS[name] for name in self.word_losses()]
+        heads = [HEADS[name] for name in self.word_losses]
         outputs = []
         for rows in torch.arange(len(sentences), device=pairs.device).split(PAIR_BATCH_SIZE):
             places = corrected[rows] >= 0 if "woc" in heads else None  # the vocabulary's head is dear

@@ -65,7 +65,7 @@ class DualEncoderTask(Task):
         self.synthesis, margin = copy.deepcopy(recipe.synthesis), recipe.adaptive_margin
         needs_truth = any(part is not None and part.needs_truth for part in (recipe.sampler, recipe.synthesis))
         self.truth = CaptionTruth(data) if needs_truth else None
-        relevance = None if margin is None else CaptionRelevance(data, margin.tokenise, margin.relevance)
+        relevance = None if margin is None else CaptionRelevance(data, margin.relevance)
         self.extra = None if recipe.extra_negatives is None else ExtraCaptions(recipe.extra_negatives, data)
         self.objective = Objective(recipe, memory, self.draws, data, relevance, self.truth)
         if isinstance(self.objective.loss, nn.Module):  # what it learns belongs to the run, not to the model

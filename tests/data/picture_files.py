@@ -68,5 +68,4 @@ def load_captions(*tables: Path) -> CaptionSet:
         for entry in rows:
             entry.split = next(iter(re.findall("train|val|test", table.name)), None)
         entries += rows
-    none = lambda sources: NoPictures(len(sources), why="captions alone", remedy="nothing")  # noqa: E731
-    return assemble(Files(entries, none, unchecked), faults)
+    return assemble(Files(entries, lambda sources: NoPictures(len(sources)), unchecked), faults)

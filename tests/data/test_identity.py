@@ -89,7 +89,7 @@ def test_digests_of_equal_content_are_equal_and_shape_and_dtype_count(items):
 @st.composite
 def repetitive(draw):
     images = draw(st.lists(st.integers(0, 3), min_size=1, max_size=6))
-    pairs = st.tuples(st.integers(0, len(images) - 1), st.sampled_from(["a dog", "A  Dog", "a cat", "two", "x"]))
+    pairs = st.tuples(st.integers(0, len(images) - 1), st.sampled_from(["a dog", "A  Dog .", "a cat", "two", "x"]))
     pairs = draw(st.lists(pairs, min_size=1, max_size=12))
     return data_of(list(map(picture, images)), [text for _, text in pairs], [owner for owner, _ in pairs], splits={})
 
@@ -100,7 +100,7 @@ def test_a_caption_belongs_to_every_picture_that_is_the_same_or_has_it_word_for_
     """Against a slow loop over all annotated pairs."""
     pixels = [image.tobytes() for image in data.images]
     owners = data.image_of_caption.tolist()
-    texts = [" ".join(caption.lower().split()) for caption in data.captions]
+    texts = [" ".join(caption.lower().replace(".", "").split()) for caption in data.captions]
     annotated = {(pixels[owner], text) for owner, text in zip(owners, texts, strict=True)}
     rows = chosen.draw(st.lists(st.integers(0, len(data) - 1), max_size=5))
     columns = chosen.draw(st.lists(st.integers(0, len(texts) - 1), max_size=5))

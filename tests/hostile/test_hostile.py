@@ -31,7 +31,7 @@ from itmlab.models import CrossEncoderConfig, DualEncoder, load_public
 from itmlab.storage import inside
 from itmlab.text import parse
 from itmlab.text.tokens import load_tokenizer, train_wordpiece
-from itmlab.train.directory import shipped_directory
+from itmlab.train.directory import HOME
 from itmlab.train.recipes import Recipe
 from tests.data.picture_files import load_captions, photograph, write_folder, write_karpathy
 from tests.refusals import refused
@@ -103,7 +103,7 @@ def read_recipe(path: Path) -> None:
 
 
 def copy_model(root: Path) -> None:
-    shutil.copytree(shipped_directory("triplet"), root, dirs_exist_ok=True)
+    shutil.copytree(HOME / "triplet", root, dirs_exist_ok=True)
 
 
 def encode(root: Path) -> None:
@@ -243,7 +243,7 @@ def test_pipes_and_devices_are_refused_unread(tmp_path):
 
 def test_what_would_move_the_cursor_or_break_the_line_is_shown(tmp_path):
     name = "a\x1b[2Jb\u202e"
-    shutil.copytree(shipped_directory("triplet"), tmp_path / name)
+    shutil.copytree(HOME / "triplet", tmp_path / name)
     data = caption_set([0], ["x"], [0], name=name, splits={name: [0]})
     assert repr(data).isprintable() and repr(itmlab.Run(tmp_path / name)).isprintable()
     error = ItmlabError("an unknown \x1b[2J variant", where="a\nb.json", remedy="see\u2028there")

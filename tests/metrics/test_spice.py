@@ -126,7 +126,7 @@ def test_by_hand():
 
 def test_it_knows_which_synonyms_it_used(monkeypatch):
     assert Spice([[MAN]]).synonyms == "wordnet 3.0" and Spice([[MAN]], synonyms="none").synonyms == "none"
-    monkeypatch.setattr("itmlab.metrics.wordnet.wordnet_places", lambda: iter(()))
+    monkeypatch.setattr("itmlab.metrics.wordnet.wordnet_folder", lambda: None)
     assert Spice([[MAN]]).synonyms == "none"
     with pytest.raises(MissingPart, match="wordnet"):
         Spice([[MAN]], synonyms="wordnet")

@@ -1,6 +1,5 @@
 """Which words are synonyms: a small WordNet in the real format, the installed one, and none."""
 
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,6 @@ SYNSETS = {
     "verb": [("ride", "drive"), ("bicycle", "bike")],
     "adj": [("big", "large")],
 }
-PLACES = ("WNSEARCHDIR", "WNHOME", "NLTK_DATA")
 
 
 @pytest.fixture
@@ -24,8 +22,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def no_place_named(monkeypatch) -> None:
-    for name in PLACES:
-        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("WNSEARCHDIR", raising=False)
 
 
 def test_words_of_a_synset_share_it(folder):
@@ -39,22 +36,9 @@ def test_words_of_a_synset_share_it(folder):
     assert not read.synsets("wheel") & read.synsets("drive")
 
 
-@pytest.mark.parametrize("variable", PLACES)
-def test_it_is_found_where_a_variable_says(folder, monkeypatch, variable, tmp_path):
-    if variable == "NLTK_DATA":
-        (tmp_path / "corpora").mkdir()
-        folder.rename(tmp_path / "corpora" / "wordnet")
-    monkeypatch.setenv(variable, str(folder if variable == "WNSEARCHDIR" else tmp_path))
+def test_it_is_found_where_the_variable_says(folder, monkeypatch):
+    monkeypatch.setenv("WNSEARCHDIR", str(folder))
     assert wordnet("wordnet").synsets("large") == wordnet("auto").synsets("big") != frozenset()
-
-
-def test_nltks_zip_is_read(folder, monkeypatch, tmp_path):
-    (tmp_path / "corpora").mkdir()
-    with zipfile.ZipFile(tmp_path / "corpora" / "wordnet.zip", "w") as archive:
-        for file in folder.iterdir():
-            archive.write(file, f"wordnet/{file.name}")
-    monkeypatch.setenv("NLTK_DATA", str(tmp_path))
-    assert wordnet("wordnet").synsets("bike") == WordNet(folder).synsets("bike")
 
 
 def test_a_wordnet_that_cannot_be_used_is_refused(folder, monkeypatch, tmp_path):
@@ -62,9 +46,7 @@ def test_a_wordnet_that_cannot_be_used_is_refused(folder, monkeypatch, tmp_path)
     with (folder / "index.noun").open("a") as file:
         file.write("dog n 3 0 3 0 1 2\n")
     refused(rf"index\.noun:{len((folder / 'index.noun').read_text().splitlines())}: not", WordNet, folder)
-    with zipfile.ZipFile(tmp_path / "wordnet.zip", "w") as archive:
-        archive.writestr("wordnet/index.noun", "")
-    refused("cannot be read", WordNet, tmp_path / "wordnet.zip")
+    refused("cannot be read", WordNet, tmp_path)
     monkeypatch.setenv("WNSEARCHDIR", str(tmp_path))
     refused("WNSEARCHDIR", wordnet, "auto")
 

@@ -56,7 +56,7 @@ def test_it_is_what_the_package_computes(ids, similarity, table):
     deepest = 120  # more than any query has positives
     by_image = dict(zip(ids[0], captions[similarity.topk(deepest).indices].tolist(), strict=True))
     by_caption = dict(zip(ids[1], images[similarity.T.topk(deepest).indices].tolist(), strict=True))
-    measures = ("eccv_r1", "eccv_map_at_r", "eccv_rprecision", "coco_5k_recalls", "cxc_recalls")
+    measures = ("eccv_r1", "eccv_map_at_r", "eccv_rprecision")
     expected = judge.compute_all_metrics(by_image, by_caption, target_metrics=measures)
     assert set(table) == set(expected)
     for name, sides in expected.items():

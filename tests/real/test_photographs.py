@@ -1,8 +1,7 @@
-"""Real photographs end to end, in Python and by command: load, train a little, embed, search."""
+"""Real photographs end to end, in Python and by command: load, train a little, search."""
 
 import pytest
 import torch
-from safetensors.torch import load_file
 from typer.testing import CliRunner
 
 import itmlab
@@ -37,13 +36,6 @@ def test_a_few_steps_make_a_model_that_scores_every_pair(run, root) -> None:
     assert len(run.epochs) == 2 and all(torch.isfinite(torch.tensor(epoch["loss"])) for epoch in run.epochs)
     scores = run.evaluate(data, split=None)
     assert 0 < scores["rsum"] <= 600
-
-
-def test_they_are_embedded_by_command(run, root, tmp_path) -> None:
-    out = tmp_path / "features.safetensors"
-    command("embed", run.directory, out, "--split", "all", "--data", "coco", "--root", root)
-    features = load_file(out)
-    assert len(features["images"]) == 50 and len(features["captions"]) == 250
 
 
 def test_they_are_searched_by_sentence_and_by_picture(run, root) -> None:

@@ -5,7 +5,7 @@ from functools import cache
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
 
-from itmlab.text.tokens import train_wordpiece
+from itmlab.text.tokens import as_plain_text, train_wordpiece
 
 CORPUS = [
     "A man in a red shirt is riding a brown horse near the lake .",
@@ -23,7 +23,7 @@ def tokenizer(kind: str) -> PreTrainedTokenizerFast:
     built = _byte_level(kind)
     names = {"mask_token": "<mask>", "pad_token": "<pad>"}
     built.add_special_tokens(list(names.values()))
-    return PreTrainedTokenizerFast(tokenizer_object=built, **names)
+    return as_plain_text(PreTrainedTokenizerFast(tokenizer_object=built, **names))
 
 
 def _byte_level(kind: str) -> Tokenizer:

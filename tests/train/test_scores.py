@@ -74,6 +74,8 @@ def test_a_relevance_adds_the_semantic_measures(finished, data):
         for part, rows, part_captions in zip(thirds(data), images, captions_of_thirds(data), strict=True)
     ]
     assert folded["Nsum"] == pytest.approx(sum(part["Nsum"] for part in parts) / 3)
+    counts = [part["unanswered"]["NCS(N)"]["t2i"] for part in parts]
+    assert folded["unanswered"]["NCS(N)"]["t2i"] == sum(counts)
 
 
 def captions_of_thirds(data):

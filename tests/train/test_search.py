@@ -1,8 +1,5 @@
 """Search: the nearest of many vectors against a plain sort, and what a run answers."""
 
-import gc
-import weakref
-
 import pytest
 import torch
 from hypothesis import given, settings
@@ -10,8 +7,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from itmlab.data.captionset import CaptionSet
-from itmlab.train.run import MOST_INDICES
-from itmlab.train.search import Index, largest
+from itmlab.train.run import MOST_SEARCHED, Run
+from itmlab.train.search import largest
 from tests.refusals import refused
 from tests.train.world import caption_set, small_world
 
@@ -59,7 +56,7 @@ def test_other_pictures_or_features_of_the_same_ids_and_captions_are_searched_an
     first = finished.search("a red field on the left", data=data)
     other = copy_of(data, images=[picture.rotate(180) for picture in data.images])
     hits = finished.search("a red field on the left", data=other)
-    assert hits.places == Index(finished.model, other).search("a red field on the left").places != first.places
+    assert hits.places == Run(finished.directory).search("a red field on the left", data=other).places != first.places
     noisy = small_world(regions=2)
     changed = copy_of(noisy, regions=type(noisy.regions)([*noisy.regions[1:], noisy.regions[0]]))
     assert noisy.fingerprint != changed.fingerprint
@@ -67,13 +64,10 @@ def test_other_pictures_or_features_of_the_same_ids_and_captions_are_searched_an
 
 def test_few_indices_are_kept(finished, data):
     """Issue 44, entry 31: searches of many data sets do not fill the memory."""
-    parts = [data.select(range(start, start + 4)) for start in range(2 * MOST_INDICES)]
-    references = [weakref.ref(part) for part in parts]
+    parts = [data.select(range(start, start + 4)) for start in range(2 * MOST_SEARCHED)]
     for part in parts:
         finished.search("red", data=part)
-    del part, parts
-    gc.collect()
-    assert sum(reference() is not None for reference in references) <= MOST_INDICES
+    assert list(finished._searched) == [part.fingerprint for part in parts[-MOST_SEARCHED:]]
 
 
 HOSTILE = '<script>alert("x")</script>\x1b[31m'

@@ -74,7 +74,10 @@ def test_stopped_in_every_way_it_leaves_no_process_and_resumes_to_the_same_weigh
     script, scenes, runs = tmp_path / "script.py", str(tmp_path / "scenes"), tmp_path / "runs"
     script.write_text(SCRIPT)
     command = [sys.executable, script, scenes, runs, "2"]
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    environment = os.environ | {
+        "OMP_NUM_THREADS": "1",
+        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+    }
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
     try:
         for how in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):

@@ -31,6 +31,7 @@ def repair(nodes: list[Node]) -> None:
     for at, node in enumerate(nodes):
         if node.pos == "VERB":
             _give_object(nodes, at)
+            _join_subjects(nodes, at)
 
 
 def _make_close_up(nodes: list[Node], at: int) -> None:
@@ -92,6 +93,27 @@ def _give_object(nodes: list[Node], at: int) -> None:
     nodes[noun].head, nodes[noun].label = at, "obj"
     nodes[verb].head, nodes[verb].label = (-1 if nodes[who].head == verb else nodes[who].head), nodes[who].label
     nodes[who].head, nodes[who].label = verb, "nsubj"
+
+
+def _join_subjects(nodes: list[Node], verb: int) -> None:
+    """ "a man and two dogs are walking" read as a man, and dogs that walk: with a plural verb both walk."""
+    first = nodes[verb].head
+    if nodes[verb].label != "conj" or not 0 <= first < verb or nodes[first].pos not in NOUNS:
+        return
+    below = _children_of(nodes, verb)
+    second = next((child for child in below if nodes[child].label == "nsubj"), -1)
+    joint = next((child for child in below if nodes[child].label == "cc"), -1)
+    if not first < joint < second < verb or nodes[second].pos not in NOUNS or nodes[joint].text != "and":
+        return
+    helpers = {nodes[child].text for child in below if nodes[child].label in WORDS["helper_labels"]}
+    singular = helpers & WORDS["singular_helpers"] or (not helpers and nodes[verb].text.endswith("s"))
+    others = [nodes[child] for child in _children_of(nodes, first) if child != verb]
+    if singular or any(other.pos == "VERB" or other.label in ("nsubj", "expl") for other in others):
+        return
+    nodes[verb].head, nodes[verb].label = nodes[first].head, nodes[first].label
+    nodes[first].head, nodes[first].label = verb, "nsubj"
+    nodes[second].head, nodes[second].label = first, "conj"
+    nodes[joint].head = second
 
 
 def _children_of(nodes: list[Node], at: int) -> list[int]:

@@ -24,7 +24,7 @@ from itmlab.data.faults import Faults, one_line
 from itmlab.data.tables import read_rows
 from itmlab.errors import ItmlabError
 from itmlab.metrics import Cider, Spice, pearson
-from itmlab.metrics.statistics import Correlation, Interval, bootstrap
+from itmlab.metrics.statistics import Interval, bootstrap
 
 # Crisscrossed Captions: reading the release.
 
@@ -131,7 +131,7 @@ def rating_rows(data: CaptionSet, ratings: Ratings) -> list[dict[str, Any]]:
     return rows
 
 
-def _row(group: str, row: str, measure: str, ends: Correlation | Interval, pairs: int) -> dict[str, Any]:
+def _row(group: str, row: str, measure: str, ends: Interval, pairs: int) -> dict[str, Any]:
     names = {"group": group, "row": row, "measure": measure, "pairs": pairs}
     return {**names, "value": ends.value, "lower": ends.lower, "upper": ends.upper}
 

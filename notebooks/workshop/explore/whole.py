@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 
 from itmlab.data.captionset import CaptionSet
 from itmlab.data.pictures import read_image
+from itmlab.errors import ItmlabError
 
 from ..analysis.embeddings import embedded
 from ..analysis.rankings import Retrievals, retrievals
@@ -113,6 +114,8 @@ def _neighbours(found: Retrievals, models: Mapping[str, Any], of: str, value: An
         picture = read_image(value, where="your picture")
         rankings = {model: found.of_own_picture(model, picture, k=k) for model in models}
         return draw_ranked_captions(picture, data.captions, rankings, title="Captions for your picture", relevance="s")
+    if of == "sentence" and not value.strip():
+        raise ItmlabError("the sentence to search for is empty")
     find = {"sentence": found.of_sentence, "captions": found.of_caption, "pictures": found.rank}[of]
     rankings = {model: find(model, value, k=k) for model in models}
     if of == "pictures":
