@@ -15,12 +15,11 @@ from torch import Tensor, nn
 
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError, printable
-from ..fields import check_known
 from ..metrics import chance_rsum
 from ..models import load_model
 from ..session import usual_defaults
 from ..storage import inside, read_json, sync_directory, usable, write_bytes
-from .directory import CHECKPOINT_FILE, HISTORY_FILE, HOME, read_history, shipped_names
+from .directory import CHECKPOINT_FILE, HISTORY_FILE, read_history, shipped_names, start_directory
 from .recipes import Recipe
 from .scores import CUTOFFS, Side, evaluate, similarity
 from .search import Hits, search
@@ -195,8 +194,10 @@ class Run(Evaluated):
 
 def pretrained(name: str) -> Run:
     """A run that ships with the package; an unknown name is an ItmlabError that lists those there."""
-    check_known(name, shipped_names(), "folder of a run and no pretrained run")
-    return Run(HOME / name)
+    if name not in (names := shipped_names()):
+        remedy = f"name the folder of a run, or one of: {', '.join(names) or 'none in this installation'}"
+        raise ItmlabError(f"no folder of a run and no pretrained run {name!r}", remedy=remedy)
+    return Run(start_directory(name))
 
 
 class Ensemble(Evaluated):
