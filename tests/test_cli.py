@@ -84,8 +84,6 @@ def test_embed_writes_unit_features_with_their_ids(folder, trained, tmp_path) ->
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        "embed fne file/x.safetensors --option images=20 --split all",
-        ("embed RUN", "safetensors"),
         ("train x --recipe fnee", "fne"),
         ("train sgr", "train runs/sgr --recipe sgr"),
         ("train x --set data.epoch=3", "epochs"),
@@ -138,6 +136,7 @@ def test_negatives_are_written_and_read_back(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("words", "ending"),
     [
+        ("embed RUN", "safetensors"),
         ("mine RUN --split all --set number=2 --out", "jsonl"),
         ("negatives --option images=12 --set number=1 --out", "jsonl"),
     ],
@@ -157,6 +156,7 @@ def test_only_own_files_are_overwritten_unless_forced(folder, trained, tmp_path,
 @pytest.mark.parametrize(
     "words",
     [
+        "embed fne file/x.safetensors --option images=20 --split all",
         "parse --file .",
         "train file/run --data folder --root FOLDER",
     ],

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
@@ -161,6 +161,11 @@ class MaskedPieces:
     def hidden(self) -> Bool[Tensor, "row piece"]:
         """Which pieces are to be predicted."""
         return self.labels != UNLABELLED
+
+    @property
+    def share(self) -> Float[Tensor, "row"]:
+        """The share of a row's word pieces that is hidden; 0 for a row without any."""
+        return self.hidden.sum(dim=1) / self.word_mask.sum(dim=1).clamp(min=1)
 
     def restored(self) -> Int[Tensor, "row piece"]:
         """Return the ids of the original captions."""

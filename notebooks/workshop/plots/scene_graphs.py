@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ from .theme import colour, label, text_width, translucent
 # A scene graph: who does something stands left, to whom right. Attributes stand in the box of their object.
 
 FARTHEST = 340  # pixels from column to column
+MOST_NODES = 24  # objects
 LOOSE = 6  # objects without relations per column
 ROW = 44  # pixels between two boxes in a column
 
@@ -46,7 +48,14 @@ class Box(NamedTuple):
 
 
 def draw_scene_graph(graph: SceneGraph, *, title: str = "What the caption says", subtitle: str = "") -> go.Figure:
-    """Draw objects as boxes with their attributes, and relations as arrows with words from subject to object."""
+    """Draw objects as boxes with their attributes, and relations as arrows with words from subject to object.
+
+    Of more than twenty-four objects, only the first ones are drawn, and the subtitle says so.
+    """
+    if len(graph.objects) > MOST_NODES:
+        subtitle = f"{subtitle} (the first {MOST_NODES} of {len(graph.objects):,} objects)".strip()
+        links = tuple(link for link in graph.relations if max(link.subject, link.object) < MOST_NODES)
+        graph = replace(graph, objects=graph.objects[:MOST_NODES], relations=links)
     canvas, columns = Canvas(), _columns(graph)
     texts = [_node_text(entity) for entity in graph.objects]
     tall = [14 + 20 * len(lines) for lines in texts]
@@ -117,6 +126,7 @@ def _draw_node(canvas: Canvas, box: Box, lines: Sequence[str]) -> None:
 KIND_COLOURS = {"object": theme.BLUE, "attribute": theme.GREEN, "relation": theme.VERMILION, "word": theme.MUTED}
 BLOT = "█"
 CLOSE_BEFORE = (".", ",", ";", ":", "!", "?", ")", "'", "’", "n't", "n’t", "%")
+MOST_LETTERS = 600  # a longer sentence is cut
 
 
 def draw_caption_spans(
@@ -144,11 +154,15 @@ def draw_caption_spans(
             kinds.add(phrase.kind)
             for at in range(phrase.span.start, min(phrase.span.end, len(shades))):
                 shades[at] = KIND_COLOURS[phrase.kind]
-        sentence = []
+        sentence, letters = [], 0
         for token, shade in zip(graph.tokens, shades, strict=True):
+            text = BLOT * min(len(token), 30) if shade and gone is not None else token
+            letters += len(text) + 1
+            if letters > MOST_LETTERS:
+                sentence.append((" …", ""))
+                break
             space = "" if not sentence or token.startswith(CLOSE_BEFORE) else " "
-            blotted = shade and gone is not None
-            sentence.append((space + (BLOT * len(token) if blotted else token), shade))
+            sentence.append((space + text, shade))
         rows.append(sentence)
     rows.append([(f"{kind}   ", shade) for kind, shade in KIND_COLOURS.items() if kind in kinds])
     columns: dict[str, Sequence[Cell]] = {"": [*names, "colours"]} if names else {}
