@@ -68,7 +68,7 @@ def draw_false_negative_probability(
         look = {"fillcolor": translucent(shade, 0.1), "line_width": 0, "layer": "below"}
         wide = right - left > 0.16 * (high - low)
         for row in (1, 2, 3):
-            figure.add_vrect(left, right, annotation_text=name if wide and row == 1 else None, **look, row=row, col=1)
+            figure.add_vrect(left, right, annotation_text=name if wide and row == 1 else "", **look, row=row, col=1)
     figure.update_xaxes(range=[low, high])
     return figure.update_layout(height=820)
 
