@@ -3,7 +3,7 @@
 import pytest
 from spacy.tokens import Doc
 from spacy.training import Example
-from workshop.parser.treebank import read_sentences
+from workshop.parser.treebank import doc_of, read_sentences
 
 from itmlab.text.parsing import load_pipeline
 
@@ -15,7 +15,7 @@ def test_tags_and_heads_on_the_test_split(real_data, capsys, raw_text):
     sentences = list(read_sentences(real_data("ud_english_ewt/test.conllu.gz")))[::3]
     pipeline, examples = load_pipeline(), []
     for sentence in sentences:
-        tree = Doc(pipeline.vocab).from_bytes(sentence.to_bytes())
+        tree = doc_of(pipeline.vocab, [sentence])
         words = Doc(tree.vocab, words=[token.text for token in tree], spaces=[token.whitespace_ > "" for token in tree])
         examples.append(Example(pipeline.make_doc(tree.text.rstrip()) if raw_text else words, tree))
     evaluated = pipeline.evaluate(examples)

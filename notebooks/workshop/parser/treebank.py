@@ -1,13 +1,8 @@
 """Training of the parser that ships with itmlab: `python -m workshop.parser.treebank TREEBANK OUTPUT`.
 
-spaCy reads the treebank and trains with `itmlab/text/english/training.cfg`. This script prepares the documents: the
-treebank's sentences, phrases of them worded like captions, and trees of captions. The trained pipeline is
-`OUTPUT/model-best`, and `python -m spacy benchmark accuracy OUTPUT/model-best OUTPUT/dev.spacy --gold-preproc` prints
-its scores.
-
-`phrase_trees.conllu.xz` holds 6,273 phrases of the treebank's training sentences (CC BY-SA 4.0): noun phrases, and
-clauses worded as captions word them ("he drove the car" as "a man driving the car"). They were made by
-`captionlike.py`, which the repository held until commit ac2dca1.
+spaCy reads the treebank and trains with `itmlab/text/english/training.cfg`. This script prepares the documents:
+caption-like versions of the treebank's sentences, and trees of captions. The trained pipeline is `OUTPUT/model-best`,
+and `python -m spacy benchmark accuracy OUTPUT/model-best OUTPUT/dev.spacy --gold-preproc` prints its scores.
 
 `caption_trees.conllu.xz` holds 26,929 dependency trees of FACTUAL's training captions (Li et al., Findings of ACL
 2023). Each caption's hand-made scene graph explains it word by word and leaves one tree. They were derived by
@@ -17,7 +12,8 @@ clauses worded as captions word them ("he drove the car" as "a man driving the c
 import gzip
 import lzma
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -26,14 +22,16 @@ import typer
 from itmlab import text
 from itmlab.errors import ItmlabError
 
+from . import captionlike
+from .captionlike import Sentence, Word
+
 if TYPE_CHECKING:
+    from spacy import Vocab
     from spacy.tokens import Doc
 
 ENGLISH = Path(text.__file__).parent / "english"
-PHRASE_TREES = Path(__file__).with_name("phrase_trees.conllu.xz")
 CAPTION_TREES = Path(__file__).with_name("caption_trees.conllu.xz")
 CAPTION_SHARE = 0.5
-FULL_STOP = {"words": ".", "lemmas": ".", "pos": "PUNCT", "tags": ".", "morphs": "", "deps": "punct", "spaces": True}
 KEPT_FEATURES = {
     "Number": ("NOUN", "PROPN", "PRON"),
     "VerbForm": ("VERB", "AUX"),
@@ -49,92 +47,107 @@ def train(
     treebank: Annotated[Path, typer.Argument(exists=True, help="Folder with train.conllu.gz and dev.conllu.gz.")],
     output: Annotated[Path, typer.Argument(help="New folder for the documents and the trained pipeline.")],
     steps: Annotated[int, typer.Option(help="Updates.")] = 4400,
-    seed: Annotated[int, typer.Option(help="Seed of the documents and of the training.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the augmentation and of the training.")] = 0,
 ) -> None:
     """Train the pipeline from scratch on one core (half an hour) and keep the best checkpoint on dev."""
     from spacy.cli.train import train as train_with_spacy
-    from spacy.tokens import DocBin
 
     if output.exists():
         raise ItmlabError("the folder exists", where=str(output), remedy="name a new folder")
     output.mkdir(parents=True)
-    attributes = ["ORTH", "TAG", "POS", "MORPH", "LEMMA", "HEAD", "DEP", "SENT_START", "SPACY"]
-    documents = training_documents(read_sentences(treebank / "train.conllu.gz"), seed)
-    for split, docs in {"train": documents, "dev": read_sentences(treebank / "dev.conllu.gz")}.items():
-        DocBin(attrs=attributes, docs=docs).to_disk(output / f"{split}.spacy")
+    prepare(treebank, output, seed)
     overrides = {f"paths.{split}": str(output / f"{split}.spacy") for split in ("train", "dev")}
     overrides |= {"paths.shipped": str(ENGLISH / "model"), "system.seed": seed}
     overrides |= {"training.max_steps": steps, "training.eval_frequency": max(steps // 8, 1)}
     train_with_spacy(ENGLISH / "training.cfg", output, overrides=overrides)
 
 
-def training_documents(sentences: Iterable["Doc"], seed: int = 0) -> Iterator["Doc"]:
-    """Yield training documents: sentences, one to three together, a third of them again in disguise, and phrases.
+def prepare(treebank: Path, output: Path, seed: int = 0) -> None:
+    """Write train.spacy and dev.spacy: the augmented training split with every second caption tree, and dev."""
+    import spacy
+    from spacy.tokens import DocBin
 
-    To these come every phrase of the treebank and every second caption, in disguise.
-    """
-    from spacy.tokens import Doc
+    vocab, chance = spacy.blank("en").vocab, random.Random(seed)
+    documents = list(augmented(read_sentences(treebank / "train.conllu.gz"), seed))
+    trees = read_sentences(CAPTION_TREES)
+    documents += ([disguised(tree, chance)] for tree in trees if chance.random() < CAPTION_SHARE)
+    dev = [[sentence] for sentence in read_sentences(treebank / "dev.conllu.gz")]
+    attributes = ["ORTH", "TAG", "POS", "MORPH", "LEMMA", "HEAD", "DEP", "SENT_START", "SPACY"]
+    for name, split in (("train", documents), ("dev", dev)):
+        docs = [doc_of(vocab, sentences) for sentences in split]
+        DocBin(attrs=attributes, docs=docs).to_disk(output / f"{name}.spacy")
 
+
+def augmented(sentences: Iterable[Sentence], seed: int) -> Iterator[list[Sentence]]:
+    """Yield training documents: the sentences, one to three together, and caption-like versions of them."""
     chance = random.Random(seed)
     waiting, size = [], 1
     for sentence in sentences:
         waiting.append(sentence)
         if len(waiting) >= size:
-            yield Doc.from_docs(waiting, ensure_whitespace=False)
+            yield waiting
             waiting, size = [], chance.choice((1, 1, 2, 3))
         if chance.random() < 0.3:
-            yield disguised(sentence, chance)
+            yield [disguised(sentence, chance)]
+        for phrase in captionlike.participle_phrases(sentence, chance):
+            if chance.random() < 0.6:
+                yield [disguised(captionlike.indefinite(phrase, chance), chance)]
+        for phrase in captionlike.noun_phrases(sentence):
+            if chance.random() < 0.15:
+                yield [disguised(captionlike.indefinite(phrase, chance), chance)]
     if waiting:
-        yield Doc.from_docs(waiting, ensure_whitespace=False)
-    for path, share in ((PHRASE_TREES, 1), (CAPTION_TREES, CAPTION_SHARE)):
-        for tree in read_sentences(path):
-            if chance.random() < share:
-                yield disguised(tree, chance)
+        yield waiting
 
 
-def disguised(sentence: "Doc", chance: random.Random) -> "Doc":
+def disguised(sentence: Sentence, chance: random.Random) -> Sentence:
     """Return the sentence in small letters or with a first capital, with or without its stop, rarely in capitals."""
-    from spacy.tokens import Doc
-
-    words = list(sentence)
     if chance.random() < 0.7:
-        while len(words) > 1 and words[-1].dep_ == "punct" and words[-1] not in {word.head for word in words}:
-            words.pop()
-    columns = {
-        "words": [word.text.lower() for word in words],
-        "lemmas": [word.lemma_.lower() for word in words],
-        "pos": [word.pos_ for word in words],
-        "tags": [word.tag_ for word in words],
-        "morphs": [str(word.morph) for word in words],
-        "deps": [word.dep_ for word in words],
-        "spaces": [bool(word.whitespace_) for word in words],
-        "heads": [word.head.i for word in words],
-    }
-    forms = columns["words"]
+        sentence = captionlike.without_final_stop(sentence)
+    sentence = tuple(replace(word, form=word.form.lower(), lemma=word.lemma.lower()) for word in sentence)
     if chance.random() < 0.03:
-        columns["words"] = [form.upper() for form in forms]
-        return Doc(sentence.vocab, **columns)
+        return tuple(replace(word, form=word.form.upper()) for word in sentence)
     if chance.random() < 0.5:
-        forms[0] = forms[0][:1].upper() + forms[0][1:]
-    if words[-1].dep_ != "punct" and chance.random() < 0.4:
-        columns["spaces"][-1] = chance.random() < 0.3  # as in the COCO captions
-        for name, value in FULL_STOP.items():
-            columns[name].append(value)
-        columns["heads"].append(next(word.i for word in words if word.head == word))
-    return Doc(sentence.vocab, **columns)
+        first = sentence[0].form
+        sentence = (replace(sentence[0], form=first[:1].upper() + first[1:]), *sentence[1:])
+    if sentence[-1].relation != "punct" and chance.random() < 0.4:
+        sentence = captionlike.with_stop(sentence, spaced=chance.random() < 0.3)
+    return sentence
 
 
-def read_sentences(path: Path) -> list["Doc"]:
-    """Read the sentences of a compressed file (.conllu.gz or .conllu.xz), with the features of `kept_features`."""
+def read_sentences(path: Path) -> list[Sentence]:
+    """Read the sentences of a compressed file (.conllu.gz or .conllu.xz)."""
     from spacy.training.converters import conllu_to_docs
 
     with (lzma if path.suffix == ".xz" else gzip).open(path, "rt", encoding="utf-8") as file:
-        documents = list(conllu_to_docs(file.read(), n_sents=1, no_print=True))
-    for word in (word for document in documents for word in document):
-        word.set_morph(kept_features(str(word.morph), word.pos_))
-        if word.lemma_ == "_":
-            word.lemma_ = word.text
-    return documents
+        documents = conllu_to_docs(file.read(), n_sents=1, no_print=True)
+    return [tuple(_word(token) for token in document) for document in documents]
+
+
+def _word(token) -> Word:
+    lemma = token.text if token.lemma_ == "_" else token.lemma_
+    features, space = str(token.morph), bool(token.whitespace_)
+    return Word(token.text, lemma, token.pos_, token.tag_, features, token.head.i, token.dep_, space)
+
+
+def doc_of(vocab: "Vocab", sentences: Sequence[Sentence]) -> "Doc":
+    """Return one spaCy document with the words, tags, heads and lemmas of consecutive sentences."""
+    from spacy.tokens import Doc
+
+    docs = [
+        Doc(
+            vocab,
+            words=[word.form for word in sentence],
+            spaces=[word.space for word in sentence],
+            tags=[word.xpos for word in sentence],
+            pos=[word.upos for word in sentence],
+            morphs=[kept_features(word.features, word.upos) for word in sentence],
+            lemmas=[word.lemma for word in sentence],
+            heads=[word.head for word in sentence],
+            deps=[word.relation for word in sentence],
+        )
+        for sentence in sentences
+    ]
+    return Doc.from_docs(docs, ensure_whitespace=False)
 
 
 def kept_features(features: str, upos: str) -> str:

@@ -6,8 +6,9 @@ import random
 
 import pytest
 import spacy
-from workshop.parser import treebank
-from workshop.parser.treebank import disguised, read_sentences, train, training_documents
+from workshop.parser import captionlike, treebank
+from workshop.parser.captionlike import Sentence, Word
+from workshop.parser.treebank import CAPTION_TREES, augmented, read_sentences, train
 
 from itmlab.errors import ItmlabError
 
@@ -35,34 +36,57 @@ SENTENCES = """\
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """A folder with a small treebank, which also takes the place of the trees of phrases and captions."""
+def sentences(tmp_path) -> list[Sentence]:
+    path = tmp_path / "some.conllu.gz"
+    path.write_bytes(gzip.compress(SENTENCES.encode()))
+    return read_sentences(path)
+
+
+def forms(sentence: Sentence) -> str:
+    return " ".join(word.form for word in sentence)
+
+
+def arcs(sentence: Sentence) -> set[tuple[str, str, str]]:
+    return {(word.form, word.relation, sentence[word.head].form) for word in sentence}
+
+
+def test_clauses_and_noun_phrases_become_captions(sentences):
+    assert not list(captionlike.participle_phrases(sentences[0], random.Random(0)))  # it is negated
+    (phrase,) = captionlike.participle_phrases(sentences[1], random.Random(0))
+    assert forms(phrase) == "The man riding a horse"
+    assert {("man", "ROOT", "man"), ("riding", "acl", "man"), ("horse", "obj", "riding")} <= arcs(phrase)
+    assert [forms(phrase) for phrase in captionlike.noun_phrases(sentences[0])] == ["the old dog"]
+
+
+def test_a_pronoun_becomes_a_noun_and_the_past_a_participle():
+    he = Word("He", "he", "PRON", "PRP", "_", 1, "nsubj")
+    drove = Word("drove", "drive", "VERB", "VBD", "_", 1, "ROOT")
+    cars = Word("cars", "car", "NOUN", "NNS", "Number=Plur", 1, "obj")
+    (phrase,) = captionlike.participle_phrases((he, drove, cars), random.Random(1))
+    *_, driving, last = phrase
+    assert driving.form == "driving" and phrase[driving.head].upos == "NOUN" and phrase[last.head] is driving
+
+
+def test_augmentation_keeps_every_sentence_and_depends_on_the_seed(sentences, tmp_path):
+    many = sentences * 20
+    documents = list(augmented(many, seed=3))
+    assert documents == list(augmented(many, seed=3)) and documents != list(augmented(many, seed=4))
+    plain = [sentence for document in documents for sentence in document]
+    assert all(plain.count(sentence) >= 20 for sentence in sentences)
+    first = tmp_path / "first.conllu.gz"
+    trees = lzma.decompress(CAPTION_TREES.read_bytes()).split(b"\n\n")
+    first.write_bytes(gzip.compress(b"\n\n".join(trees[:500])))
+    for sentence in [*plain, *read_sentences(first)]:
+        assert sum(word.head == position for position, word in enumerate(sentence)) == 1
+        assert all(0 <= word.head < len(sentence) for word in sentence)
+
+
+def test_training_writes_a_pipeline_that_parses_and_never_into_an_existing_folder(tmp_path, monkeypatch):
     for split in ("train", "dev"):
         (tmp_path / f"{split}.conllu.gz").write_bytes(gzip.compress(((SENTENCES + "\n") * 8).encode()))
-    monkeypatch.setattr(treebank, "PHRASE_TREES", tmp_path / "dev.conllu.gz")
     monkeypatch.setattr(treebank, "CAPTION_TREES", tmp_path / "dev.conllu.gz")
-    return tmp_path
-
-
-def test_documents_keep_every_sentence_and_depend_on_the_seed(folder):
-    sentences = read_sentences(folder / "train.conllu.gz")
-    texts = [document.text for document in training_documents(sentences, seed=3)]
-    assert texts == [document.text for document in training_documents(sentences, seed=3)]
-    assert texts != [document.text for document in training_documents(sentences, seed=4)]
-    assert " ".join(texts).count("The man is riding a horse.") >= 8
-    wordings = {disguised(sentences[1], random.Random(seed)).text.strip() for seed in range(40)}
-    assert {"The man is riding a horse", "the man is riding a horse ."} <= wordings and any(map(str.isupper, wordings))
-
-
-@pytest.mark.parametrize("path", [treebank.PHRASE_TREES, treebank.CAPTION_TREES], ids=lambda path: path.name)
-def test_committed_trees_have_one_root(path):
-    trees = lzma.decompress(path.read_bytes()).decode().strip().split("\n\n")
-    assert len(trees) > 6000 and all(tree.count("\t0\troot\t") == 1 for tree in trees)
-
-
-def test_training_writes_a_pipeline_that_parses_and_never_into_an_existing_folder(folder):
-    train(folder, folder / "made", steps=4, seed=1)
-    document = spacy.load(folder / "made" / "model-best")("The man is riding a horse.")
+    train(tmp_path, tmp_path / "made", steps=4, seed=1)
+    document = spacy.load(tmp_path / "made" / "model-best")("The man is riding a horse.")
     assert len(document) == 7 and all(token.pos_ and token.dep_ for token in document)
     with pytest.raises(ItmlabError, match="exists"):
-        train(folder, folder / "made")
+        train(tmp_path, tmp_path / "made")
