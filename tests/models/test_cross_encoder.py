@@ -70,7 +70,7 @@ def test_the_content_of_padding_does_not_matter(model):
 
 def test_bad_regions_and_tags_without_their_form_are_refused():
     assert "tags" not in build("oscar", object_tags=False).prepare_images(records([3, 2]))
-    refused("only the OSCAR form reads object tags", build, "uniter", object_tags=True)
+    refused("form must be oscar", build, "uniter", object_tags=True)
     model, record = build(), records([2])[0]
     for changes, words in (({"features": torch.zeros(2, 5)}, "features of shape"), ({"boxes": None}, "no boxes")):
         refused(words, model.prepare_images, [SimpleNamespace(**(vars(record) | changes))])

@@ -91,7 +91,7 @@ def test_an_oracle_takes_the_hardest_of_what_is_false_or_of_what_is_true(seed, a
 
 def test_an_oracle_needs_the_truth_of_every_pair():
     given_without = torch.zeros(2, 3), torch.zeros(2, 3).bool(), torch.zeros(2)
-    refused("true_ or false_negatives", Oracle, "all")
+    refused("sampler.take must be", Oracle, "all")
     refused(r"truth of every pair, of shape \(2, 3\)", Oracle(), *given_without, generator=generator())
     wide = torch.zeros(2, 4, dtype=torch.int8)
     refused("truth of every pair", Oracle(), *given_without, generator=generator(), context=Context(truth=wide))
