@@ -26,24 +26,20 @@ if TYPE_CHECKING:
 
 PAIR_BATCH_SIZE = 256  # pairs that the transformer reads at a time
 Rows = Int64[Tensor, "row"]
+Pieces = Int[Tensor, "pair token"]
+Real = Bool[Tensor, "pair token"]  # false at padding
 
 
 class CrossEncoderOutput(NamedTuple):
-    """The transformer's output for a batch of pairs; a head that was not asked for is None.
+    """What the heads answer for a batch of pairs; a head that was not asked for is None.
 
     Attributes:
-        hidden: states of the token positions.
-        image_hidden: states of the image's parts.
-        pooled: the state of [CLS] behind the pooler.
         itm: the matching logit by which images and sentences are ranked; its sigmoid is the score s of TAGS Eq. (3).
         mlm: logits of the masked words. With `positions`, one row per true position instead of the axes pair and token.
         wod: logits of "replaced" (0) and "kept" (1).
         woc: logits of the corrected words, with `positions` as `mlm`.
     """
 
-    hidden: Float[Tensor, "pair token hidden"]
-    image_hidden: Float[Tensor, "pair part hidden"]
-    pooled: Float[Tensor, "pair hidden"]
     itm: Float[Tensor, "pair"] | None
     mlm: Float[Tensor, "pair token vocabulary"] | None
     wod: Float[Tensor, "pair token 2"] | None
@@ -80,9 +76,9 @@ class CrossEncoder(Model):
         if self.stem is not None:
             return {"pixels": self.prepare_pictures(images, changes)}
         prepared, config = prepare_regions(images, self.config), self.config
-        tags = [" ".join(getattr(image, "tags", None) or ()) for image in images] if config.object_tags else []
-        if not any(tags):
+        if not config.object_tags:
             return prepared
+        tags = [" ".join(getattr(image, "tags", None) or ()) for image in images]
         # Tags follow the caption, so their own [CLS] goes and [SEP] stays.
         encoded, _ = encode_captions(self.tokenizer, tags, config.maximum_tokens + 1)
         mask = encoded["attention_mask"][:, 1:].bool() & torch.tensor([bool(tag) for tag in tags])[:, None]
@@ -114,9 +110,7 @@ class CrossEncoder(Model):
             boxes = grid_boxes(*self.patch_grid).to(regions).expand(len(regions), -1, -1)
         mask = regions.new_ones(regions.shape[:2], dtype=torch.bool) if region_mask is None else region_mask.bool()
         values = self.image(regions, boxes[..., : self.config.box_dimension], self.text.types.weight[1])
-        if tags is not None and tag_mask is not None:
-            tags = tags.masked_fill(~tag_mask.bool(), -1)
-        return EmbeddedRegions(values, mask, tags)
+        return EmbeddedRegions(values, mask, tags, tag_mask)
 
     def tagged(self, images: EmbeddedRegions, lengths: Int[Tensor, "pair"] | None = None) -> EmbeddedRegions:
         """Return the states of the object tags, then the parts.
@@ -128,9 +122,9 @@ class CrossEncoder(Model):
             images: the parts, and the tags where there are any.
             lengths: lengths of the captions that the tags follow; without them the tags begin at the first place.
         """
-        if images.tags is None or not images.tags.shape[1]:
+        if images.tags is None:
             return images
-        tags, mask = images.tags.clamp(min=0), images.tags >= 0
+        tags, mask = images.tags, images.tag_mask.bool()
         first = torch.zeros_like(tags[:, :1]) if lengths is None else lengths[:, None]
         room = self.config.maximum_tokens - first
         places = torch.arange(tags.shape[1], device=tags.device).expand_as(tags)
@@ -140,12 +134,12 @@ class CrossEncoder(Model):
 
     def forward(
         self,
-        tokens: Int[Tensor, "pair token"],
-        token_mask: Bool[Tensor, "pair token"],
+        tokens: Pieces,
+        token_mask: Real,
         regions: EmbeddedRegions,
         *,
         heads: Sequence[str] = ("itm",),
-        positions: Bool[Tensor, "pair token"] | None = None,
+        positions: Real | None = None,
     ) -> CrossEncoderOutput:
         """Read token row i with image row i.
 
@@ -156,36 +150,32 @@ class CrossEncoder(Model):
             heads: the heads that answer: "itm", "mlm", "wod", "woc".
             positions: the places for which the two heads over the vocabulary answer; all of them by default.
         """
-        states = self._states(tokens, token_mask, regions)
-        hidden, image_hidden = states[:, : tokens.shape[1]], states[:, tokens.shape[1] :]
-        pooled, words = torch.tanh(self.pooler(hidden[:, 0])), self.text.words.weight
+        ranks_only = tuple(heads) == ("itm",)  # it reads [CLS] alone
+        states = self.states(tokens, token_mask, regions, answered=1 if ranks_only else None)
+        hidden, words = states[:, : tokens.shape[1]], self.text.words.weight
         chosen = hidden if positions is None else hidden[positions.bool()]
         return CrossEncoderOutput(
-            hidden,
-            image_hidden,
-            pooled,
-            itm=self.heads.itm(pooled).squeeze(-1) if "itm" in heads else None,
+            itm=self.heads.itm(torch.tanh(self.pooler(hidden[:, 0]))).squeeze(-1) if "itm" in heads else None,
             mlm=self.heads.mlm(chosen, words) if "mlm" in heads else None,
             wod=self.heads.wod(hidden) if "wod" in heads else None,
             woc=self.heads.woc(chosen, words) if "woc" in heads else None,
         )
 
-    def score(
-        self, tokens: Int[Tensor, "pair token"], token_mask: Bool[Tensor, "pair token"], regions: EmbeddedRegions
-    ) -> Float[Tensor, "pair"]:
-        """Return the matching logits of `forward` without the parts of the last layer that only other heads read.
+    def score(self, tokens: Pieces, token_mask: Real, regions: EmbeddedRegions) -> Float[Tensor, "pair"]:
+        """Return the matching logits of `forward`."""
+        return self(tokens, token_mask, regions).itm
+
+    def states(
+        self, tokens: Pieces, token_mask: Real, regions: EmbeddedRegions, *, answered: int | None = None
+    ) -> Float[Tensor, "pair position hidden"]:
+        """Return the last layer's states of the tokens, of the object tags, and of the image's parts.
 
         Args:
             tokens: numbers of the pieces.
             token_mask: false at padding.
             regions: what `embed_regions` returned, one row per pair.
+            answered: compute only so many of the first positions.
         """
-        states = self._states(tokens, token_mask, regions, answered=1)
-        return self.heads.itm(torch.tanh(self.pooler(states[:, 0]))).squeeze(-1)
-
-    def _states(
-        self, tokens: Tensor, token_mask: Tensor, regions: EmbeddedRegions, answered: int | None = None
-    ) -> Tensor:
         mask = token_mask.bool()
         regions = self.tagged(regions, mask.sum(dim=1))
         states = torch.cat([self.text(tokens), regions.values], dim=1)
