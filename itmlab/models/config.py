@@ -315,9 +315,7 @@ class CrossEncoderConfig(ModelConfig):
         check(self.hidden % self.heads == 0, "hidden", self.hidden, f"a multiple of heads, {self.heads}")
         enough = f"maximum_tokens, {self.maximum_tokens}, or more"
         check(self.positions >= self.maximum_tokens, "positions", self.positions, enough)
-        check(
-            self.form == "oscar" or not self.object_tags, "object_tags", self.object_tags, "false, unless form is oscar"
-        )
+        check(self.form == "oscar" or not self.object_tags, "form", self.form, "oscar, as only that reads object_tags")
 
     @property
     def reads(self) -> Literal["pictures", "regions"]:

@@ -258,12 +258,11 @@ def pair_logits(
     """
     if not len(sentences):
         return regions.values.new_zeros(0)
-    logits, places = [], []
-    for rows in tokens.lengths[sentences].argsort(stable=True).split(together):
+    logits, order = [], tokens.lengths[sentences].argsort(stable=True)
+    for rows in order.split(together):
         part = tokens.take(sentences[rows])
         logits.append(model.score(part.ids, part.mask, regions.take(images[rows])).float())
-        places.append(rows)
-    return torch.cat(logits)[torch.cat(places).argsort()]
+    return torch.cat(logits)[order.argsort()]
 
 
 class Heads(nn.Module):

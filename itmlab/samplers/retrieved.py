@@ -1,46 +1,22 @@
 """Offline retrieved negatives: some candidates at random are scored, the best of them are trained on.
 
-UNITER (Chen et al. 2020, its released settings) and TAGS-DC (Fan et al. 2022, A.1) draw 399 and keep 31. `Retrieved`
-does so in a batch, as a sampler; the functions do it for a whole data set, where a model is asked for the scores of
-what was drawn.
+UNITER (Chen et al. 2020, its released settings) and TAGS-DC (Fan et al. 2022, A.1) draw 399 and keep 31 of a whole data
+set; a model is asked for the scores of what was drawn.
 """
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Generator, Tensor
 
-from ..errors import ItmlabError
-from .base import Choice, Mask, PerAnchor, Sampler, Scores, draw, usable
+from .base import Mask, Scores
 
 CANDIDATES, TOP_K = 399, 31  # TAGS-DC, appendix A.1
 
 # Scores of pairs (anchor number, candidate number), each as often as it is asked for.
 PairScores = Callable[[Int64[Tensor, "pair"], Int64[Tensor, "pair"]], Float[Tensor, "pair"]]
-
-
-@dataclass
-class Retrieved(Sampler):
-    """Scores `candidates` random negatives an anchor and keeps the `top` of them (UNITER and TAGS: 399 and 31).
-
-    As a sampler of one negative it draws one of the kept, each with the same probability.
-    """
-
-    candidates: int = CANDIDATES
-    top: int = TOP_K
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.top <= self.candidates:
-            raise ItmlabError(f"Retrieved needs 1 ≤ top ≤ candidates, not {self.top} and {self.candidates}")
-
-    def choose(self, scores: Scores, positives: Mask, positive_scores: PerAnchor, *, generator: Generator) -> Choice:
-        numbers = {"candidates": self.candidates, "top_k": self.top, "generator": generator}
-        kept = mined_negatives(lambda anchors, columns: scores[anchors, columns], ~usable(scores, positives), **numbers)
-        slot = draw((kept >= 0).float(), generator=generator)
-        return kept.gather(1, slot.clamp(min=0)[:, None]).squeeze(1)  # a row without any holds -1 in every slot
 
 
 def mined_negatives(
