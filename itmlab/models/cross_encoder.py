@@ -182,14 +182,13 @@ class CrossEncoder(Model):
         return self.encoder(states, torch.cat([mask, regions.mask], dim=1), answered)
 
     def similarity(
-        self, images: dict[str, Tensor] | EmbeddedRegions, captions: dict[str, Tensor], *, chunk: int = PAIR_BATCH_SIZE
+        self, images: dict[str, Tensor] | EmbeddedRegions, captions: dict[str, Tensor]
     ) -> Float[Tensor, "image caption"]:
         """Return the matching logit of every image with every caption, on the CPU; each image is embedded once.
 
         Args:
             images: what `prepare_images` or `embed_regions` returned.
             captions: what `prepare_captions` returned.
-            chunk: how many pairs are scored at a time.
 
         Raises:
             ItmlabError: scores that are not finite.
@@ -200,9 +199,8 @@ class CrossEncoder(Model):
             if isinstance(images, dict):
                 images = self.embed_regions(**{name: value.to(device) for name, value in images.items()})
             shape = len(images.mask), len(tokens.ids)
-            pairs = torch.arange(shape[0] * shape[1], device=device)
-            rows, columns = pairs // shape[1], pairs % shape[1]
-            scores = pair_logits(self, tokens, columns, images, rows, together=chunk).cpu()
+            rows, columns = torch.cartesian_prod(*map(torch.arange, shape)).to(device).T
+            scores = pair_logits(self, tokens, columns, images, rows).cpu()
         if not scores.isfinite().all():
             message = "the model gives scores that are not finite"
             raise ItmlabError(message, remedy="check its weights and the regions")
@@ -239,12 +237,7 @@ class Tokens(NamedTuple):
 
 
 def pair_logits(
-    model: CrossEncoder,
-    tokens: Tokens,
-    sentences: Rows,
-    regions: EmbeddedRegions,
-    images: Rows,
-    together: int = PAIR_BATCH_SIZE,
+    model: CrossEncoder, tokens: Tokens, sentences: Rows, regions: EmbeddedRegions, images: Rows
 ) -> Float[Tensor, "pair"]:
     """Return the matching logit of each pair; pairs of like length are read together.
 
@@ -254,12 +247,11 @@ def pair_logits(
         sentences: for each pair a row of `tokens`.
         regions: all images.
         images: for each pair a row of `regions`.
-        together: how many pairs are read at a time.
     """
     if not len(sentences):
         return regions.values.new_zeros(0)
     logits, order = [], tokens.lengths[sentences].argsort(stable=True)
-    for rows in order.split(together):
+    for rows in order.split(PAIR_BATCH_SIZE):
         part = tokens.take(sentences[rows])
         logits.append(model.score(part.ids, part.mask, regions.take(images[rows])).float())
     return torch.cat(logits)[order.argsort()]

@@ -8,25 +8,17 @@ import math
 from collections.abc import Callable
 
 import torch
-from jaxtyping import Bool, Float, Int64
+from jaxtyping import Float, Int64
 from torch import Generator, Tensor
 
 from .base import Mask, Scores
-
-CANDIDATES, TOP_K = 399, 31  # TAGS-DC, appendix A.1
 
 # Scores of pairs (anchor number, candidate number), each as often as it is asked for.
 PairScores = Callable[[Int64[Tensor, "pair"], Int64[Tensor, "pair"]], Float[Tensor, "pair"]]
 
 
 def mined_negatives(
-    score: PairScores,
-    positives: Bool[Tensor, "anchor candidate"],
-    *,
-    candidates: int = CANDIDATES,
-    top_k: int = TOP_K,
-    generator: Generator,
-    part: slice = slice(None),
+    score: PairScores, positives: Mask, *, candidates: int, top_k: int, generator: Generator, part: slice = slice(None)
 ) -> Int64[Tensor, "anchor kept"]:
     """Each anchor's `top_k` hardest of `candidates` random negatives (TAGS-DC, A.1), -1 where too few exist.
 
@@ -45,9 +37,7 @@ def mined_negatives(
     return torch.where(slots >= 0, pool.gather(1, slots.clamp(min=0)), -1)
 
 
-def random_negatives(
-    positives: Bool[Tensor, "anchor candidate"], count: int, *, generator: Generator
-) -> Int64[Tensor, "anchor count"]:
+def random_negatives(positives: Mask, count: int, *, generator: Generator) -> Int64[Tensor, "anchor count"]:
     """`count` different candidates that are not positives of each anchor, all equally likely; -1 where fewer exist.
 
     >>> random_negatives(torch.tensor([[True, True, False]]), 2, generator=Generator())

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from itmlab.models import CrossEncoder
+from itmlab.models import CrossEncoder, cross_encoder
 from tests.models.cross_encoders import CLOSE, build, inputs, records
 from tests.refusals import refused
 
@@ -86,11 +86,12 @@ def pair_by_pair(model: CrossEncoder, images: dict, captions: dict) -> torch.Ten
     return torch.tensor(rows)
 
 
-def test_similarity_is_the_matrix_of_pairs_for_any_chunk(model, tmp_path):
+def test_similarity_is_the_matrix_of_pairs_for_any_chunk(model, tmp_path, monkeypatch):
     captions, images = inputs(model)
     expected = pair_by_pair(model, images, captions)
     for chunk in (1, 3, 1000):
-        torch.testing.assert_close(model.similarity(images, captions, chunk=chunk), expected, **CLOSE)
+        monkeypatch.setattr(cross_encoder, "PAIR_BATCH_SIZE", chunk)
+        torch.testing.assert_close(model.similarity(images, captions), expected, **CLOSE)
     scores = model.similarity(model.embed_regions(**images), captions)
     torch.testing.assert_close(scores, expected, **CLOSE)
     model.save(tmp_path)
