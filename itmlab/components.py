@@ -44,15 +44,9 @@ class Component:
         return getattr(super(), "state_dict", dict)()
 
     def load_state_dict(self, state: dict[str, "Tensor"]) -> None:
-        """Restore what `state_dict` returned.
-
-        Raises:
-            ItmlabError: the state is another component's.
-        """
+        """Restore what `state_dict` returned."""
         if hasattr(super(), "load_state_dict"):
             super().load_state_dict(state)
-        elif state:
-            raise ItmlabError(f"{type(self).__name__} keeps no state, but was given {', '.join(sorted(state))}")
 
 
 def find_component(name: str, kind: type[T]) -> type[T]:

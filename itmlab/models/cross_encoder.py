@@ -12,9 +12,8 @@ from jaxtyping import Bool, Float, Int, Int64
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ..errors import ItmlabError
 from ..text.tokens import encode_captions
-from .base import Changes, ImagePreparation, Model
+from .base import ImagePreparation, Model
 from .config import CrossEncoderConfig
 from .dual_encoder import ConvolutionalStem
 from .encoded import evaluating
@@ -65,16 +64,15 @@ class CrossEncoder(Model):
         self.stem = ConvolutionalStem(config.patch_size, config.region_dimension) if patches else None
         self.prepare_pictures = ImagePreparation(config.image_size)
 
-    def prepare_images(self, images: Sequence[Any], changes: Changes = None) -> dict[str, Tensor]:
+    def prepare_images(self, images: Sequence[Any]) -> dict[str, Tensor]:
         """Return what `embed_regions` takes.
 
         Args:
             images: pictures for a model of patches, or records with `features` and `boxes`. A model of `object_tags`
                 also reads the `tags` of the records; an image may have none.
-            changes: one change per picture, for augmentation.
         """
         if self.stem is not None:
-            return {"pixels": self.prepare_pictures(images, changes)}
+            return {"pixels": self.prepare_pictures(images)}
         prepared, config = prepare_regions(images, self.config), self.config
         if not config.object_tags:
             return prepared
@@ -181,30 +179,20 @@ class CrossEncoder(Model):
         states = torch.cat([self.text(tokens), regions.values], dim=1)
         return self.encoder(states, torch.cat([mask, regions.mask], dim=1), answered)
 
-    def similarity(
-        self, images: dict[str, Tensor] | EmbeddedRegions, captions: dict[str, Tensor]
-    ) -> Float[Tensor, "image caption"]:
+    def similarity(self, images: dict[str, Tensor], captions: dict[str, Tensor]) -> Float[Tensor, "image caption"]:
         """Return the matching logit of every image with every caption, on the CPU; each image is embedded once.
 
         Args:
-            images: what `prepare_images` or `embed_regions` returned.
+            images: what `prepare_images` returned.
             captions: what `prepare_captions` returned.
-
-        Raises:
-            ItmlabError: scores that are not finite.
         """
         device = self.pooler.weight.device
         tokens = Tokens(captions["input_ids"].to(device), captions["attention_mask"].to(device).bool())
         with evaluating(self):
-            if isinstance(images, dict):
-                images = self.embed_regions(**{name: value.to(device) for name, value in images.items()})
-            shape = len(images.mask), len(tokens.ids)
-            rows, columns = torch.cartesian_prod(*map(torch.arange, shape)).to(device).T
-            scores = pair_logits(self, tokens, columns, images, rows).cpu()
-        if not scores.isfinite().all():
-            message = "the model gives scores that are not finite"
-            raise ItmlabError(message, remedy="check its weights and the regions")
-        return scores.view(shape)
+            regions = self.embed_regions(**{name: value.to(device) for name, value in images.items()})
+            shape = len(regions.mask), len(tokens.ids)
+            rows, columns = torch.cartesian_prod(*(torch.arange(count, device=device) for count in shape)).T
+            return pair_logits(self, tokens, columns, regions, rows).cpu().view(shape)
 
 
 class Tokens(NamedTuple):

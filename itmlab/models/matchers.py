@@ -23,7 +23,6 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ..errors import ItmlabError
 from .base import Model
 from .config import LateInteractionConfig
 from .encoded import Encoded, Mask, Parts, is_full, masked_mean
@@ -48,15 +47,9 @@ class ComparesParts(Model):
         Args:
             images: encoded images; without a matcher their pooled features are enough.
             captions: encoded captions, or their pooled features.
-
-        Raises:
-            ItmlabError: a model with a matcher was given pooled features.
         """
         if self.matcher is None:
             return super().similarity(images, captions)
-        if not (isinstance(images, Encoded) and isinstance(captions, Encoded)):
-            message = "this model compares parts, which pooled features do not have"
-            raise ItmlabError(message, remedy="give what encode_images and encode_captions return")
         device = images.local.device.type
         chunk = self.matcher.pairs_at_once * (1 if device == "cpu" else 16)
         with torch.autocast(device, enabled=False):
