@@ -50,16 +50,11 @@ RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run directory, or
 SplitName = Annotated[str, typer.Option(help="train, val, test, or all.")]
 
 
-def open_run(run: str) -> Any:
-    """Return the Run in a directory, or the pretrained one of that name."""
+def run_and_split(run: str, split: str, data: str, root: Path | None, options: Words) -> tuple[Any, Any]:
+    """Return a run (a directory's, or the pretrained one of that name) and a split of data as its model reads them."""
     from .train.run import Run, pretrained
 
-    return Run(Path(run)) if Path(run).is_dir() else pretrained(run)
-
-
-def run_and_split(run: str, split: str, data: str, root: Path | None, options: Words) -> tuple[Any, Any]:
-    """Return a run and a split of the data set, with regions if its model reads them."""
-    opened = open_run(run)
+    opened = Run(Path(run)) if Path(run).is_dir() else pretrained(run)
     return opened, load_data(data, root, options, read_by=opened, split=split)
 
 
@@ -305,12 +300,15 @@ def mine(
 @app.command()
 def parse(
     captions: Annotated[Words, typer.Argument(metavar="[CAPTION]...", help="Sentences.")] = None,
-    file: Annotated[File, typer.Option(help="A text file, a caption per line (- is standard input).")] = None,
+    file: Annotated[File, typer.Option(help="A text file, a caption per line.")] = None,
 ) -> None:
     """Print the objects, attributes and relations of captions."""
+    from .data.tables import read_text
     from .text import parse as parse_captions
 
-    sentences = [*(captions or []), *(read_lines(file) if file else [])]
+    sentences = list(captions or [])
+    if file:
+        sentences += [line for line in read_text(file).splitlines() if line.strip()]
     if not sentences:
         raise ItmlabError("no caption to parse", remedy='python -m itmlab parse "a dog on a sofa", or --file')
     graphs = parse_captions(sentences, progress=len(sentences) > 1000)
@@ -318,14 +316,6 @@ def parse(
         tuples = sorted(graph.tuples(), key=lambda words: (len(words), words))  # objects, attributes, relations
         facts = ", ".join(f"({', '.join(words)})" for words in tuples)
         show(f"{sentence}\n    {facts or 'no object'}")
-
-
-def read_lines(file: Path) -> list[str]:
-    """Return the lines of a text file (- is standard input) that are not blank."""
-    from .data.tables import read_text
-
-    text = sys.stdin.buffer.read().decode("utf-8", "surrogateescape") if str(file) == "-" else read_text(file)
-    return [line for line in text.splitlines() if line.strip()]
 
 
 SETTINGS = "maskings, samples, temperature, keep (tags); number (vse_c)"
@@ -378,9 +368,8 @@ def doctor() -> None:
         "WordNet for SPICE": no_synonyms if synonyms is None else synonyms.version,
         "cache": str(cache_directory()),
     }
-    width = max(map(len, findings))
     for part, finding in findings.items():
-        show(f"{part:<{width}}  {finding}")
+        show(f"{part:<34}{finding}")
 
 
 def _packages() -> dict[str, str]:
