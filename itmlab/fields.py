@@ -9,7 +9,7 @@ from functools import cache
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from .components import Component, find_component
-from .errors import ItmlabError
+from .errors import ItmlabError, named
 
 T = TypeVar("T")
 
@@ -185,11 +185,9 @@ def _component(kind: type[Component], value: Any, field: str) -> Component:
     if not isinstance(value, Mapping) or not isinstance(value.get("class"), str):
         remedy = f"pass an instance of a dataclass derived from {kind.__name__}, or its name"
         raise refusal(f"{field} must be a {kind.__name__}, got {shown(value)}", remedy)
-    try:
+    with named(f"recipe: {field}"):
         definition = find_component(value["class"], kind)
         return from_plain(definition, {name: item for name, item in value.items() if name != "class"}, field)
-    except ItmlabError as error:
-        raise error if error.where == "recipe" else refusal(f"{field}: {error}") from None
 
 
 def _typed_by_union(hints: tuple[Any, ...], value: Any, field: str, union: Any) -> Any:
