@@ -150,10 +150,7 @@ class Model(nn.Module):
         Raises:
             ItmlabError: the configuration is not one of this class, or the weights do not fit it.
         """
-        directory, config = Path(directory), saved_config(directory)
-        if type(config) is not cls.config_class:
-            message = f"not a {cls.config_class.__name__} but a {type(config).__name__}"
-            raise ItmlabError(message, where=str(directory / CONFIG_FILE), remedy="use itmlab.models.load_model")
+        directory, config = Path(directory), saved_config(directory, cls.config_class)
         tokenizer, path = text_tokens.load_tokenizer(directory), directory / WEIGHTS_FILE
         weights = read_weights(path)
         refuse_other_files(directory, path, weights)
@@ -203,11 +200,11 @@ def refuse_other_files(directory: Path, path: Path, weights: dict[str, Tensor]) 
         raise ItmlabError(message, where=str(path), remedy="restore the files of one run, or train again")
 
 
-def saved_config(directory: str | Path) -> ModelConfig:
-    """Read the configuration of a saved model, of any class."""
+def saved_config(directory: str | Path, kind: type[ModelConfig] = ModelConfig) -> ModelConfig:
+    """Read the configuration of a saved model, which must be of a class derived from `kind`."""
     path = Path(directory) / CONFIG_FILE
     with named(path):
-        return typed(ModelConfig, read_json(path, remedy="point at a directory that itmlab saved"), "model")
+        return typed(kind, read_json(path, remedy="point at a directory that itmlab saved"), "model")
 
 
 def load_model(directory: str | Path, encoder: str | None = None) -> Model:

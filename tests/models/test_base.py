@@ -57,7 +57,7 @@ def test_damaged_missing_and_foreign_files_are_one_line_each(configure, captions
     path.unlink()
     refused(r"model\.safetensors: no such file", DualEncoder.load, tmp_path)
     (tmp_path / "config.json").write_text("[1]")
-    refused("must be a ModelConfig", DualEncoder.load, tmp_path)
+    refused("must be a DualEncoderConfig", DualEncoder.load, tmp_path)
     with open(tmp_path / "config.json", "wb") as file:
         file.truncate(20 * 2**30)  # sparse: takes no room on the disk
     refused("more than .* bytes", DualEncoder.load, tmp_path)
