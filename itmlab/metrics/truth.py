@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float, Float64, Int8, Int64
 from torch import Tensor
 
 from ..errors import ItmlabError
-from .ranking import Mask, Numbers, Pairs, Scores, check_matrices, expected_recalls, marked_pairs, positive_mask, ranks
+from .ranking import Mask, Numbers, Scores, check_matrices, expected_recalls, marked_pairs, ranks
 
 
 def at_r_of_each(
@@ -50,7 +50,7 @@ ORACLES = ("truth", "specific")
 def truth_retrieval(
     similarity: Float[Tensor, "image caption"],
     truth: Int8[Tensor, "image caption"],
-    positives: Bool[Tensor, "image caption"] | Pairs | None = None,
+    positives: Bool[Tensor, "image caption"],
     *,
     ks: Sequence[int] = (1, 5, 10),
 ) -> dict[str, Any]:
@@ -71,17 +71,16 @@ def truth_retrieval(
     Raises:
         ItmlabError: as `retrieval`, or nothing is true.
 
-    >>> table = truth_retrieval(torch.tensor([[0.5, 0.9], [0.1, 0.8]]), torch.tensor([[1, 1], [0, 1]]), ks=(1,))
+    >>> table = truth_retrieval(torch.tensor([[0.5, 0.9], [0.1, 0.8]]), torch.tensor([[1, 1], [0, 1]]), torch.eye(2).bool(), ks=(1,))
     >>> table["i2t"]["map_at_r"], table["i2t"]["first"]["unannotated"], table["oracle"]["truth"]["i2t"]
     (100.0, 50.0, {1: 75.0})
     """
     similarity, truth = torch.as_tensor(similarity), torch.as_tensor(truth)
     check_matrices(similarity, truth, "truth")
-    annotated = positive_mask(similarity, positives)
     return {
-        "oracle": oracle_recall(truth, annotated, ks=ks),
-        "i2t": _against_truth(similarity, truth, annotated),
-        "t2i": _against_truth(similarity.T, truth.T, annotated.T),
+        "oracle": oracle_recall(truth, positives, ks=ks),
+        "i2t": _against_truth(similarity, truth, positives),
+        "t2i": _against_truth(similarity.T, truth.T, positives.T),
     }
 
 

@@ -224,7 +224,7 @@ def _galleries(data: CaptionSet, relevance: Kind | None, truth: bool, folds: int
     # weights of words are those of the whole split, as in `evaluate`
     gains = None if relevance is None else relevance_matrix(data, relevance)
     galleries = []
-    for pool in blocks(data.image_of_caption, torch.arange(len(data.captions)), len(data), folds):
+    for pool in blocks(data.image_of_caption, len(data), folds):
         part, part_gains = data, gains
         if folds > 1:
             part = data.select(range(len(data))[pool.images])
