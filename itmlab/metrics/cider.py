@@ -114,10 +114,25 @@ class Cider:
         if leave_one_out:
             check_left_out(captions, self.references_per_image)
             for rows in np.array_split(np.arange(len(self.image)), len(self.image) // CHUNK + 1):
-                images = self.image[rows]
-                span = self.first[images], self.references_per_image[images]
-                scores[rows, images] = pair_scores(self.captions[rows], self.references, *span, without=rows)
+                scores[rows, self.image[rows]] = self.pairs(rows, self.image[rows], left_out=True)
         return torch.from_numpy(scores)
+
+    def pairs(self, captions: Pair, images: Pair, *, left_out: bool = False) -> Float32[Numbers, "pair"]:
+        """Return CIDEr-D of references, numbered image by image, each with one image.
+
+        Args:
+            captions: the number of a reference, per pair.
+            images: the number of an image, per pair.
+            left_out: a caption is not compared with itself.
+        """
+        count = self.references_per_image[images]
+        pair, reference = np.repeat(np.arange(len(count)), count), _runs(self.first[images], count)
+        if left_out:
+            others = reference != captions[pair]
+            pair, reference, count = pair[others], reference[others], count - 1
+        left, right = self.captions[captions[pair]], self.references[reference]
+        products = np.asarray((left.weights * right.weights).sum(axis=1)) * length_penalty(left.lengths - right.lengths)
+        return (np.bincount(pair, weights=products, minlength=len(count)) * SCALE / ORDERS / count).astype(np.float32)
 
     def _vectors(
         self, sentences: list[list[str]], counts: csr_array, columns: Mapping[str, int], *, times_count: bool = False
@@ -190,27 +205,6 @@ def count_ngrams(sentences: Sequence[Sequence[str]]) -> tuple[csr_array, dict[st
                 rows.append(row)
     counts = coo_array((np.ones(len(rows)), (rows, columns)), shape=(len(sentences), len(column_of)))
     return counts.tocsr(), column_of  # repetitions add up
-
-
-def pair_scores(
-    captions: SentenceVectors, references: SentenceVectors, first: Pair, count: Pair, *, without: Pair | None = None
-) -> Float32[Numbers, "pair"]:
-    """Return CIDEr-D of each caption with one image.
-
-    Args:
-        captions: one per pair.
-        references: of all images.
-        first: the number of the image's first reference.
-        count: how many references follow each other from there.
-        without: the number of a reference to leave out.
-    """
-    pair, reference = np.repeat(np.arange(len(count)), count), _runs(first, count)
-    if without is not None:
-        others = reference != without[pair]
-        pair, reference, count = pair[others], reference[others], count - 1
-    left, right = captions[pair], references[reference]
-    products = np.asarray((left.weights * right.weights).sum(axis=1)) * length_penalty(left.lengths - right.lengths)
-    return (np.bincount(pair, weights=products, minlength=len(count)) * SCALE / ORDERS / count).astype(np.float32)
 
 
 def length_penalty(difference: Int64[Numbers, "*shape"]) -> Float64[Numbers, "*shape"]:

@@ -71,7 +71,8 @@ def truth_retrieval(
     Raises:
         ItmlabError: as `retrieval`, or nothing is true.
 
-    >>> table = truth_retrieval(torch.tensor([[0.5, 0.9], [0.1, 0.8]]), torch.tensor([[1, 1], [0, 1]]), torch.eye(2).bool(), ks=(1,))
+    >>> scores, truth = torch.tensor([[0.5, 0.9], [0.1, 0.8]]), torch.tensor([[1, 1], [0, 1]])
+    >>> table = truth_retrieval(scores, truth, torch.eye(2).bool(), ks=(1,))
     >>> table["i2t"]["map_at_r"], table["i2t"]["first"]["unannotated"], table["oracle"]["truth"]["i2t"]
     (100.0, 50.0, {1: 75.0})
     """
