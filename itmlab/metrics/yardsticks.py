@@ -225,16 +225,15 @@ class YardstickRow:
     Attributes:
         items: how many there are.
         chance: how often scores at random are right.
-        right: every true sentence scores above every false one.
-        ties: items in which the best false score equals the worst true one.
-        controls: the share of right items by control, ties broken at random.
+        ties: items in which the model's best false score equals its worst true one.
+        shares: the share of right items by "right" (every true sentence scores above every false one, by the model) and
+            by each control, whose ties are broken at random.
     """
 
     items: int
     chance: float
-    right: Share | None
     ties: int
-    controls: dict[str, Share]
+    shares: dict[str, Share]
 
 
 @dataclass(frozen=True)
@@ -246,14 +245,12 @@ class YardstickTable:
     left_out: Mapping[str, int]
 
     def __str__(self) -> str:
-        shares_of = {kind: {"right": row.right, **row.controls} for kind, row in self.rows.items()}
-        names = [name for name, share in shares_of["all"].items() if share is not None]
-        lines = [f"{self.name:15}{'items':>7}{'chance':>8}" + "".join(f"{name:>24}" for name in names)]
+        names = "".join(f"{name:>24}" for name in self.rows["all"].shares)
+        lines = [f"{self.name:15}{'items':>7}{'chance':>8}{names}"]
         for kind, row in self.rows.items():
-            shares = [shares_of[kind][name] for name in names]
-            cells = "".join(f"{f'{s.percent:.1f} ({s.lower:.1f} to {s.upper:.1f})':>24}" for s in shares)
+            shares = [f"{share.percent:.1f} ({share.lower:.1f} to {share.upper:.1f})" for share in row.shares.values()]
             ties = f"   {row.ties:,} tied" if row.ties else ""
-            lines.append(f"{kind:15}{row.items:7,}{100 * row.chance:8.1f}{cells}{ties}")
+            lines.append(f"{kind:15}{row.items:7,}{100 * row.chance:8.1f}{''.join(map('{:>24}'.format, shares))}{ties}")
         return "\n".join([*lines, *(f"left out: {count:,} {reason}" for reason, count in self.left_out.items())])
 
 
@@ -289,18 +286,17 @@ def measure(
             scores_of["wrong picture"] = _scores(yardstick, match, wrong[pictures])
     scores_of |= text or {}
     scores_of["shorter"] = torch.tensor([-float(len(tokenise(sentence))) for sentence in yardstick.sentences])
-    outcome_of = {name: outcomes(items, scores) for name, scores in scores_of.items()}
-    model, rows = outcome_of.pop("right", None), {}
+    right_by, ties = {}, torch.zeros(len(items))
+    for name, scores in scores_of.items():
+        right_by[name], tied = outcomes(items, scores)
+        if name == "right":  # a tie counts against the model
+            right_by[name], ties = right_by[name] == 1, tied
+    rows = {}
     for kind in (*yardstick.kinds, "all"):
         chosen = torch.tensor([kind in ("all", item.kind) for item in items])
-        of_kind = [item for item in items if kind in ("all", item.kind)]
-        rows[kind] = YardstickRow(
-            items=len(of_kind),
-            chance=fsum(_chance(len(item.true), len(item.false)) for item in of_kind) / len(of_kind),
-            right=None if model is None else share(model[0][chosen] == 1, pictures[chosen]),
-            ties=0 if model is None else int(model[1][chosen].sum()),
-            controls={name: share(right[chosen], pictures[chosen]) for name, (right, _) in outcome_of.items()},
-        )
+        chances = [_chance(len(item.true), len(item.false)) for item in items if kind in ("all", item.kind)]
+        shares = {name: share(right[chosen], pictures[chosen]) for name, right in right_by.items()}
+        rows[kind] = YardstickRow(len(chances), fsum(chances) / len(chances), int(ties[chosen].sum()), shares)
     return YardstickTable(yardstick.name, rows, yardstick.left_out)
 
 
