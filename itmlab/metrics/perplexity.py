@@ -7,7 +7,7 @@ of a sentence of n tokens. The model is a published one by name or folder, or on
 
 import math
 from collections.abc import Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 SHIPPED = weights_directory() / "pretrained_language"
-TOKENS = 1024  # padded tokens a batch: times the vocabulary of GPT-2 in single precision, 200 MB
+BATCH = 32  # sentences read at a time: of 20 tokens and the vocabulary of GPT-2 in single precision, 130 MB
 
 
 class CausalModel(NamedTuple):
@@ -80,21 +80,12 @@ def fluency(sentences: Sequence[str], model: str | CausalModel) -> Fluency:
         if length > longest:
             raise ItmlabError(f"sentence {number} has {length} tokens, the model reads {longest}")
     losses = torch.zeros(len(encoded), dtype=torch.float64)
-    for rows in _batches(lengths):
+    by_length = sorted(range(len(lengths)), key=lengths.__getitem__)
+    for start in range(0, len(by_length), BATCH):
+        rows = by_length[start : start + BATCH]
         losses[rows] = _losses(network, [torch.tensor(encoded[row]) for row in rows])
     tokens = torch.tensor(lengths, dtype=torch.int64) - 1
     return Fluency((losses / tokens).exp(), tokens)
-
-
-def _batches(lengths: Sequence[int]) -> list[list[int]]:
-    """Return rows by length, as many at a time as fit; sentences without tokens are left out."""
-    batches: list[list[int]] = []
-    for row in sorted((row for row, length in enumerate(lengths) if length > 1), key=lambda row: lengths[row]):
-        if batches and (len(batches[-1]) + 1) * lengths[row] <= TOKENS:
-            batches[-1].append(row)
-        else:
-            batches.append([row])
-    return batches
 
 
 def _losses(network: "PreTrainedModel", rows: Sequence[Int64[Tensor, "piece"]]) -> Float64[Tensor, "row"]:
@@ -111,8 +102,9 @@ def _beginning(tokenizer: "PreTrainedTokenizerBase") -> int | None:
     return tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.cls_token_id
 
 
+@lru_cache(maxsize=1)
 def causal_model(name: str) -> CausalModel:
-    """Return the `CausalModel` of a published name or a folder ("gpt2").
+    """Return the `CausalModel` of a published name or a folder ("gpt2"); the last one is kept for the next call.
 
     "scenes" ships, small (its `made.json` says how it was trained): it knows captions of `scenes` only.
 
@@ -121,18 +113,11 @@ def causal_model(name: str) -> CausalModel:
             BERT), or a tokeniser without a beginning of sentence.
     """
     from transformers import AutoModelForCausalLM
-    from transformers.utils import logging
 
     name = str(SHIPPED / name) if name.isalnum() and (SHIPPED / name).is_dir() else name
     weights = {"use_safetensors": True, "dtype": torch.float32, "output_loading_info": True}
     load = partial(AutoModelForCausalLM.from_pretrained, name, trust_remote_code=False, **weights)
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()  # of the weights read
-    try:
-        model, report = fetched(name, load)
-    finally:
-        if shown:
-            logging.enable_progress_bar()
+    model, report = fetched(name, load)
     if lacking := sorted(report["missing_keys"]):  # transformers would fill them with noise
         message = f"the checkpoint lacks {len(lacking)} weights, first {lacking[0]}"
         raise ItmlabError(message, where=name, remedy="use the checkpoint of a causal language model")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import ItmlabError, MissingPart
+from ..storage import usable
 
 COMMAND = "apt-get install wordnet-base, or set WNSEARCHDIR to the folder of an unpacked WordNet"
 PARTS_OF_SPEECH = ("noun", "verb", "adj", "adv")
@@ -71,11 +72,9 @@ class WordNet:
 
     def __init__(self, folder: Path):
         self.folder = folder
-        try:
+        with usable(folder):
             stated = re.search(rb"WordNet (\d[\d.]*) Copyright", (folder / "index.noun").read_bytes())
             self._index = {part: dict(_index(folder, part)) for part in PARTS_OF_SPEECH}
-        except OSError as error:
-            raise ItmlabError(f"cannot be read ({error})", where=str(folder), remedy=COMMAND) from None
         self.version = stated.group(1).decode() if stated else "of unknown version"
         self.synsets, self.synset, self.above = cache(self._synsets), cache(self._synset), cache(self._above)
 

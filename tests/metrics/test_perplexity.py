@@ -72,11 +72,11 @@ def test_it_is_the_chain_rule_with_the_beginning_of_sentence(model, tokenizer, c
 @settings(max_examples=25, deadline=None)
 @given(
     sentences=st.lists(st.lists(st.sampled_from(WORDS), max_size=9).map(" ".join), max_size=8),
-    tokens=st.integers(1, 60),
+    size=st.integers(1, 8),
 )
-def test_what_shares_a_batch_changes_nothing(causal, sentences, tokens):
+def test_what_shares_a_batch_changes_nothing(causal, sentences, size):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(perplexity, "TOKENS", tokens)
+        patch.setattr(perplexity, "BATCH", size)
         together = fluency(sentences, causal)
     alone = [fluency([sentence], causal).perplexity.item() for sentence in sentences]
     assert together.perplexity.tolist() == pytest.approx(alone, rel=1e-4, nan_ok=True)

@@ -46,7 +46,7 @@ def test_a_wordnet_that_cannot_be_used_is_refused(folder, monkeypatch, tmp_path)
     with (folder / "index.noun").open("a") as file:
         file.write("dog n 3 0 3 0 1 2\n")
     refused(rf"index\.noun:{len((folder / 'index.noun').read_text().splitlines())}: not", WordNet, folder)
-    refused("cannot be read", WordNet, tmp_path)
+    refused("No such file", WordNet, tmp_path)
     monkeypatch.setenv("WNSEARCHDIR", str(tmp_path))
     refused("WNSEARCHDIR", wordnet, "auto")
 
