@@ -58,7 +58,7 @@ def recalls_at(similarity: Scores, pairs: Pairs, ks: Sequence[int], sense: Sense
 
 
 def ranks(similarity: Scores, anchor: Numbers, candidate: Numbers, *, best_only: bool) -> Pairs:
-    """Return the anchor and the rank (0 is first) of every positive pair, or of each anchor's best one only.
+    """Return the anchor and the rank (0 is first) of every positive pair, or of each anchor's best one only, in order.
 
     Ties are counted against the model: a negative that scores the same as a positive stands before it, so that a model
     which scores everything alike finds nothing. With distinct scores this is the rank of a sort.
@@ -89,7 +89,9 @@ def ranks(similarity: Scores, anchor: Numbers, candidate: Numbers, *, best_only:
         equals = torch.bincount(anchor[scores >= thresholds[anchor]], minlength=len(similarity))
         owners.append(anchor[chosen])
         pair_ranks.append((at_least - equals + turn)[anchor[chosen]])
-    return torch.cat(owners), torch.cat(pair_ranks)
+    owner = torch.cat(owners)
+    order = owner.sort(stable=True).indices
+    return owner[order], torch.cat(pair_ranks)[order]
 
 
 def expected_recalls(similarity: Scores, positives: Mask, ks: Sequence[int]) -> dict[int, Float64[Tensor, "anchor"]]:

@@ -64,7 +64,8 @@ class Spice:
         installed = wordnet(synonyms)
         self.synonyms = "none" if installed is None else f"wordnet {installed.version}"
         self._synsets = None if installed is None else installed.synsets
-        graphs = iter(_graphs([caption for captions in references for caption in captions]))
+        self._graphs = _graphs([caption for captions in references for caption in captions])
+        graphs = iter(self._graphs)
         self._references = [[next(graphs) for _ in captions] for captions in references]
         self._images = self._merged(self._references)
         warn_of_empty(self._images.size, "images have no scene-graph tuples")
@@ -83,8 +84,7 @@ class Spice:
         Raises:
             ItmlabError: `leave_one_out` with other captions, or with an image that has a single reference.
         """
-        own_graphs = [graph for graphs in self._references for graph in graphs]
-        graphs = own_graphs if captions is None else _graphs(captions)
+        graphs = self._graphs if captions is None else _graphs(captions)
         merged = self._merged([[graph] for graph in graphs])
         warn_of_empty(merged.size, "captions have no scene-graph tuples")
         scores = torch.zeros(len(graphs), len(self._references))
@@ -113,7 +113,7 @@ class Spice:
     @cached_property
     def _single_references(self) -> tuple["Merged", sparse.csr_matrix]:
         """Every reference as a graph of its own, and which of its facts match those of the images."""
-        merged = self._merged([[graph] for graphs in self._references for graph in graphs])
+        merged = self._merged([[graph] for graph in self._graphs])
         return merged, self._images.matching(merged.facts)
 
     def _merged(self, captions: Sequence[Sequence[SceneGraph]]) -> "Merged":

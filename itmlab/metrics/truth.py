@@ -28,8 +28,6 @@ def at_r_of_each(
         sought: R, where a query has positives that are not among the candidates.
     """
     owner, rank = ranks(similarity, anchor, candidate, best_only=False)
-    order = owner.sort(stable=True).indices  # `ranks` gives each owner's from its best on
-    owner, rank = owner[order], rank[order]
     held = torch.bincount(owner, minlength=len(similarity))
     sought = held if sought is None else sought
     before = torch.arange(len(owner), device=owner.device) - (held.cumsum(0) - held)[owner]  # positives, in its ranking
@@ -44,7 +42,6 @@ def at_r_of_each(
 
 Truth = Int8[Tensor, "anchor candidate"]  # as `World.truth`: 1 true, 0 false, -1 undecided
 PLACES = ("false", "undecided", "unannotated", "annotated")  # what may stand first; among equal scores the earlier does
-ORACLES = ("truth", "specific")
 
 
 def truth_retrieval(
@@ -99,12 +96,13 @@ def oracle_recall(
     >>> recalls["truth"]["i2t"], recalls["specific"]["i2t"], recalls["truth"]["rsum"]
     ({1: 75.0}, {1: 100.0}, 150.0)
     """
-    tables: dict[str, dict[str, Any]] = {kind: {"rsum": 0.0} for kind in ORACLES}
+    tables: dict[str, dict[str, Any]] = {}
     for side, labels, annotated in (("i2t", truth, positives), ("t2i", truth.T, positives.T)):
         for kind, scores in oracle_scores(labels).items():
             recalls = expected_recalls(scores, annotated, ks)
-            tables[kind][side] = {k: 100 * values.mean().item() for k, values in recalls.items()}
-            tables[kind]["rsum"] += sum(tables[kind][side].values())
+            table = tables.setdefault(kind, {"rsum": 0.0})
+            table[side] = {k: 100 * values.mean().item() for k, values in recalls.items()}
+            table["rsum"] += sum(table[side].values())
     return tables
 
 

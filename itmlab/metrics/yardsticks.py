@@ -69,13 +69,9 @@ class Yardstick:
     """
 
     name: str
-    items: tuple[YardstickItem, ...]
+    items: tuple[YardstickItem, ...] = field(repr=False)
     left_out: Mapping[str, int] = field(default_factory=dict)
     pictures: CaptionSet | None = None
-
-    def __repr__(self) -> str:
-        left = "".join(f"; left out: {count:,} {reason}" for reason, count in self.left_out.items())
-        return f"Yardstick({self.name}: {len(self.items):,} items of {len(self.kinds)} kinds{left})"
 
     @property
     def kinds(self) -> dict[str, int]:
@@ -104,7 +100,7 @@ class Yardstick:
         Raises:
             ItmlabError: no picture is available.
         """
-        pictures = _pictures(self, Path(images)) if isinstance(images, str | Path) else images
+        pictures = _pictures(self.name, Path(images)) if isinstance(images, str | Path) else images
         joined = replace(self, pictures=pictures or self.pictures)
         items = tuple(item for item, number in zip(self.items, joined.numbers, strict=True) if number is not None)
         if not items:
@@ -127,17 +123,14 @@ def picture_key(name: str) -> str:
     return coco[1] if coco else base
 
 
-def _pictures(yardstick: Yardstick, folder: Path) -> CaptionSet:
-    """Return the pictures of a folder, or of folders in it, that items are about."""
+def _pictures(name: str, folder: Path) -> CaptionSet:
+    """Return the pictures of a folder, and of folders in it, without captions."""
     if not folder.is_dir():
         raise ItmlabError("there is no such folder of pictures", where=str(folder), remedy="give images=")
-    wanted = {picture_key(item.image) for item in yardstick.items}
-    files = [path for path in sorted(folder.rglob("*")) if path.suffix.lower() in PICTURE_SUFFIXES]
-    file_of = {picture_key(path.name): path for path in files}
-    paths = [path for key, path in file_of.items() if key in wanted]
+    paths = [path for path in sorted(folder.rglob("*")) if path.suffix.lower() in PICTURE_SUFFIXES]
+    names = [str(path.relative_to(folder)) for path in paths]
     empty = {"captions": [], "caption_ids": [], "image_of_caption": torch.zeros(0), "splits": {}}
-    names = [path.name for path in paths]
-    return CaptionSet(name=yardstick.name, images=Pictures.from_paths(paths), image_ids=names, **empty)
+    return CaptionSet(name=name, images=Pictures.from_paths(paths), image_ids=names, **empty)
 
 
 def read_yardstick(name: str, root: str | Path) -> Yardstick:
@@ -206,12 +199,10 @@ def _item(name: str, row: Any, file: Path, place: str | int) -> YardstickItem:
     kind = str(texts.pop()) if name == "jsonl" else file.name.split(".")[0]
     *true, false = (text if isinstance(text, list) else [text] for text in texts)
     item = YardstickItem(image, tuple(chain(*true)), tuple(false), kind, f"{file.name}:{place}")
-    if not isinstance(image, str) or not image.strip():
-        raise ItmlabError(f"not the name of a picture: {one_line(repr(image), 60)}")
     if not item.true or not item.false:
         raise ItmlabError("true and false need at least one sentence")
-    if faulty := next(filter(None, map(wrong_caption, item.sentences)), None):
-        raise ItmlabError(f"a sentence: {faulty}")
+    if faulty := next(filter(None, map(wrong_caption, (image, *item.sentences))), None):
+        raise ItmlabError(f"the picture's name or a sentence: {faulty}")
     return item
 
 

@@ -61,7 +61,7 @@ def test_a_false_caption_that_is_a_true_one_is_counted_and_left_out(tmp_path) ->
     (tmp_path / "swap_obj.json").write_text(json.dumps([same, record, same | {"negative_caption": "one cat."}]))
     yardstick = read_yardstick("sugarcrepe++", tmp_path)
     assert [item.true for item in yardstick.items] == [("A man waves at two men.", "One man greets a pair of men.")]
-    assert list(yardstick.left_out.values()) == [2] and "1 items" in repr(yardstick) and "2 rows" in repr(yardstick)
+    assert list(yardstick.left_out.values()) == [2]
     table = measure(yardstick)
     assert table.left_out == yardstick.left_out and "left out: 2 rows" in str(table)
     (tmp_path / "swap_obj.json").write_text(json.dumps([RECORDS["1"]]))
