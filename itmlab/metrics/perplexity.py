@@ -19,6 +19,7 @@ from torch.nn.utils.rnn import pad_sequence
 from ..errors import ItmlabError
 from ..storage import fetched, weights_directory
 from ..text.tokens import public_tokenizer
+from .words import check_captions
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -67,8 +68,7 @@ def fluency(sentences: Sequence[str], model: str | CausalModel) -> Fluency:
     >>> bool(scores.perplexity[0] < scores.perplexity[1]), scores.tokens.tolist()
     (True, [2, 2])
     """
-    if isinstance(sentences, str):
-        raise ItmlabError("a list of sentences is needed, not one string", remedy="put it in a list")
+    check_captions(sentences, str)
     network, tokenizer = causal_model(model) if isinstance(model, str) else model
     encoded: list[list[int]] = []
     if len(sentences):
@@ -109,8 +109,8 @@ def causal_model(name: str) -> CausalModel:
     "scenes" ships, small (its `made.json` says how it was trained): it knows captions of `scenes` only.
 
     Raises:
-        ItmlabError: nothing of that name, weights other than safetensors, or a tokeniser without a beginning of
-            sentence. An encoder such as BERT reads ahead and is not recognised: its perplexity is near 1 for anything.
+        ItmlabError: nothing of that name, weights other than safetensors, a tokeniser without a beginning of sentence,
+            or a model that reads ahead (an encoder such as BERT), for which perplexity is near 1 for anything.
     """
     from transformers import AutoModelForCausalLM
 
@@ -122,7 +122,11 @@ def causal_model(name: str) -> CausalModel:
         message = f"the checkpoint lacks {len(lacking)} weights, first {lacking[0]}"
         raise ItmlabError(message, where=name, remedy="use the checkpoint of a causal language model")
     tokenizer = public_tokenizer(name)
-    if _beginning(tokenizer) is None:
+    beginning = _beginning(tokenizer)
+    if beginning is None:
         message = f"{type(tokenizer).__name__} has no token for the beginning of a sentence"
         raise ItmlabError(message, where=name, remedy="use the checkpoint of a causal language model")
+    first, other = model(input_ids=torch.tensor([[beginning, 0], [beginning, 1]])).logits[:, 0]
+    if not torch.allclose(first, other, atol=1e-3, rtol=1e-3):
+        raise ItmlabError("this model reads ahead, so it is not a causal language model", where=name, remedy="use gpt2")
     return CausalModel(model, tokenizer)

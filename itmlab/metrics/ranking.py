@@ -15,6 +15,7 @@ from torch import Tensor
 
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
+from ..fields import check_known
 
 Scores = Float[Tensor, "anchor candidate"]
 Mask = Bool[Tensor, "anchor candidate"]
@@ -47,8 +48,7 @@ def recall(similarity: Scores, positives: Mask, k: int, *, sense: Sense = "any")
 
 def recalls_at(similarity: Scores, pairs: Pairs, ks: Sequence[int], sense: Sense = "any") -> dict[int, float]:
     """Return `recall` for each k, of positives as indices."""
-    if sense not in ("any", "share"):
-        raise ItmlabError(f"recall has no sense {sense!r}", remedy='choose "any" or "share"')
+    check_known(sense, ("any", "share"), "sense of recall")
     for k in ks:
         check_k(k, similarity.shape[1])
     owner, rank = ranks(similarity, *pairs, best_only=sense == "any")
@@ -255,8 +255,7 @@ def positives_by(protocol: str, data: CaptionSet) -> Bool[Tensor, "image caption
     Raises:
         ItmlabError: another protocol.
     """
-    if protocol not in PROTOCOLS:
-        raise ItmlabError(f"there is no protocol {protocol!r}", remedy=f"choose one of {', '.join(PROTOCOLS)}")
+    check_known(protocol, PROTOCOLS, "protocol")
     return data.matches() if protocol == "corrected" else data.positives
 
 

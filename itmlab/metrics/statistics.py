@@ -18,6 +18,7 @@ from scipy.stats import nct, norm, t
 from torch import Tensor
 
 from ..errors import ItmlabError
+from ..fields import check_known
 
 # The bootstrap: images (or seeds) drawn again, with all that belongs to them.
 
@@ -213,8 +214,7 @@ def verdict(
     >>> verdict(Interval(0.2, -0.6, 1.0), expected="equal", margin=1.5)
     'held'
     """
-    if expected not in ("higher", "lower", "equal"):
-        raise ItmlabError(f"expected={expected!r} is not a claim", remedy='use "higher", "lower" or "equal"')
+    check_known(expected, ("higher", "lower", "equal"), "claim")
     if expected == "equal" and not margin > 0:
         raise ItmlabError(f"margin={margin!r} makes nothing equal", remedy="give what difference would not matter")
     lower, upper = interval.lower - mark, interval.upper - mark

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import ItmlabError, MissingPart
+from ..fields import check_known
 from ..storage import usable
 
 COMMAND = "apt-get install wordnet-base, or set WNSEARCHDIR to the folder of an unpacked WordNet"
@@ -25,8 +26,7 @@ def wordnet(synonyms: str = "auto") -> "WordNet | None":
         ItmlabError: another choice, or a WNSEARCHDIR without a WordNet.
         MissingPart: no WordNet is installed and "wordnet" was asked for.
     """
-    if synonyms not in ("auto", "wordnet", "none"):
-        raise ItmlabError(f"unknown synonyms={synonyms!r}", remedy='use "auto", "wordnet" or "none"')
+    check_known(synonyms, ("auto", "wordnet", "none"), "kind of synonyms")
     folder = None if synonyms == "none" else wordnet_folder()
     if folder is None and synonyms == "wordnet":
         raise MissingPart("WordNet", COMMAND, needed_for="synonyms and kinds of nouns")

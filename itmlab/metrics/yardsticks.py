@@ -28,7 +28,7 @@ from ..data.pictures import Pictures
 from ..data.readers import PICTURE_SUFFIXES
 from ..data.tables import read_rows, read_text, wrong_caption
 from ..errors import ItmlabError
-from ..fields import did_you_mean
+from ..fields import check_known
 from ..text.graph import tokenise
 from .perplexity import fluency
 from .statistics import Share, share
@@ -146,8 +146,7 @@ def read_yardstick(name: str, root: str | Path) -> Yardstick:
         FaultyData: all faults of its files at once.
         ItmlabError: an unknown name, or none of the files is there.
     """
-    if name not in FORMATS:
-        raise ItmlabError(f"no yardstick {name!r}", remedy=did_you_mean(name, (*FORMATS, "scenes")))
+    check_known(name, FORMATS, "yardstick")
     root, patterns = Path(root), FORMATS[name][0]
     found = [file for pattern in patterns for ending in ("", ".gz") for file in root.rglob(pattern + ending)]
     files = [root] if root.is_file() else sorted(found)

@@ -92,9 +92,18 @@ def test_a_caption_that_spells_a_special_token_is_letters(model, tmp_path):
     assert fluency(["dog <s>"], saved(tmp_path, model, letters)).tokens.tolist() == [7]
 
 
+def test_a_model_that_reads_ahead_is_refused(tokenizer, tmp_path):
+    from transformers import BertConfig, BertLMHeadModel
+
+    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+    torch.manual_seed(0)
+    encoder = BertLMHeadModel(BertConfig(vocab_size=len(tokenizer), initializer_range=0.5, **sizes))
+    refused("reads ahead", fluency, ["dog"], saved(tmp_path, encoder, tokenizer))
+
+
 def test_what_cannot_be_read_is_refused(model, causal, tmp_path):
     refused("sentence 1 has 13 tokens, the model reads 12", fluency, ["dog", "dog " * 12], causal)
-    refused("put it in a list", fluency, "dog", causal)
+    refused("put the caption into a list", fluency, "dog", causal)
     model.transformer.save_pretrained(tmp_path)
     torch.save(model.state_dict(), tmp_path / "pytorch_model.bin")  # could run code when it is read
     (tmp_path / "model.safetensors").unlink()
