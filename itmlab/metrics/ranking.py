@@ -167,8 +167,7 @@ def check_k(k: int, candidates: int, *, name: str = "k", where: str | None = Non
     """Raise an ItmlabError unless k is a whole number from 1 to the number of candidates (METHODS 2.3)."""
     if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= candidates:
         choice = f"choose {name} from 1 to {candidates}" if candidates > 0 else "rank more candidates"
-        message = f"{name}={k} of {max(candidates, 0)} candidates"
-        raise ItmlabError(message, where=where, remedy=remedy or choice)
+        raise ItmlabError(f"{name}={k} of {max(candidates, 0)} candidates", where=where, remedy=remedy or choice)
 
 
 # Both directions.

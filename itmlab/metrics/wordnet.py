@@ -93,8 +93,7 @@ class WordNet:
         """Read a line of data.noun: offset, file, type, words with numbers (in hexadecimal), pointers, gloss."""
         cells = self._data[offset : self._data.find(b" | ", offset)].decode("utf-8", "replace").split()
         if not cells or not cells[0].isdigit() or int(cells[0]) != offset:
-            where = f"{self.folder}/data.noun"
-            raise ItmlabError(f"no synset begins at byte {offset}", where=where, remedy=COMMAND)
+            raise ItmlabError(f"no synset begins at byte {offset}", where=f"{self.folder}/data.noun", remedy=COMMAND)
         end = 4 + 2 * int(cells[3], 16)
         pointers = cells[end + 1 :]
         above = [int(pointers[at + 1]) for at in range(0, 4 * int(cells[end]), 4) if pointers[at] in ("@", "@i")]

@@ -151,23 +151,21 @@ def read_yardstick(name: str, root: str | Path) -> Yardstick:
     found = [file for pattern in patterns for ending in ("", ".gz") for file in root.rglob(pattern + ending)]
     files = [root] if root.is_file() else sorted(found)
     if not files:
-        message = "none of its files was found"
-        raise ItmlabError(message, where=f"{name}, {root}", remedy=f"it has {', '.join(patterns)}")
+        raise ItmlabError("none of its files is there", where=f"{name}, {root}", remedy=f"it has {', '.join(patterns)}")
     faults = Faults(name)
     items: list[YardstickItem] = []
-    contradictions = 0
+    left_out: Counter[str] = Counter()
     for file in files:
         for place, row in read_rows(file, faults) if name == "jsonl" else _records(file, faults):
             with faults.noting(file, place):
                 item = _item(name, row, file, place)
                 if _words(item.true) & _words(item.false):
-                    contradictions += 1
+                    left_out["rows with a sentence that is both true and false"] += 1
                 else:
                     items.append(item)
     faults.settle(kept=len(items))
     if not items:
         raise ItmlabError("there are no items in it", where=f"{name}, {root}")
-    left_out = {"rows with a sentence that is both true and false": contradictions} if contradictions else {}
     return Yardstick(name, tuple(items), left_out)
 
 
