@@ -73,26 +73,27 @@ class Cider:
     Attributes:
         captions: the references, image by image, as captions.
         references: the references as references.
+        columns: the column of each n-gram, which only captions that are not references need.
     """
 
     def __init__(self, references: Sequence[Sequence[str]]):
         self.references_per_image = check_references(references, str)
-        self.sentences = caption_words([caption for captions in references for caption in captions])
-        if not any(self.sentences):
+        sentences = caption_words([caption for captions in references for caption in captions])
+        if not any(sentences):
             raise ItmlabError("no reference has a word in it", remedy="give at least one caption with words")
         if len(references) < 2:
             message = "with the document frequencies of a single image every word has the weight 0"
             raise ItmlabError(message, remedy="give the references of several images")
         self.first = self.references_per_image.cumsum() - self.references_per_image
         self.image = np.repeat(np.arange(len(references)), self.references_per_image)
-        counts, self._columns = count_ngrams(self.sentences)
+        counts, self.columns = count_ngrams(sentences)
         # an image with all its captions is one document
         row = np.repeat(self.image, np.diff(counts.indptr))
         in_images = np.unique(row * counts.shape[1] + counts.indices.astype(np.int64)) % counts.shape[1]
         self._documents = np.bincount(in_images, minlength=counts.shape[1])
         self._levels = counts.max(axis=0).toarray().astype(np.int64)
-        self.captions = self._vectors(self.sentences, counts, self._columns)
-        self.references = self._vectors(self.sentences, counts, self._columns, times_count=True)
+        self.captions = self._vectors(sentences, counts, self.columns)
+        self.references = self._vectors(sentences, counts, self.columns, times_count=True)
 
     def matrix(
         self, captions: Sequence[str] | None = None, *, leave_one_out: bool = False
@@ -147,7 +148,7 @@ class Cider:
             columns: as `count_ngrams` returns them.
             times_count: multiply by the count, for references.
         """
-        place = np.fromiter((self._columns.get(ngram, -1) for ngram in columns), np.int64, len(columns))
+        place = np.fromiter((self.columns.get(ngram, -1) for ngram in columns), np.int64, len(columns))
         documents = np.where(place < 0, 1, self._documents[place])  # an n-gram that no image has counts as seen once
         rarity = np.log(len(self.references_per_image)) - np.log(documents)
         orders = np.fromiter((ngram.count(" ") for ngram in columns), np.int64, len(columns))

@@ -63,6 +63,7 @@ def _cider_of_pairs(references: list[list[str]]) -> PairScores:
     if not cider.captions.weights.nnz:
         message = "the captions of every image have the same words, so that none tells it apart"
         raise ItmlabError(message, remedy="train with a recipe without adaptive_margin")
+    cider.columns.clear()  # gigabytes of a large set, which pairs of its own captions do not need
     return cider.pairs
 
 
