@@ -65,7 +65,6 @@ class CaptionSet:
         self.image_ids, self.captions, self.caption_ids = list(image_ids), list(captions), list(caption_ids)
         self.image_of_caption = torch.as_tensor(image_of_caption, dtype=torch.int64)
         self.splits = {key: torch.as_tensor(indices, dtype=torch.int64) for key, indices in splits.items()}
-        self._identity: dict[torch.device, list[Tensor]] = {}
         self._check()
 
     def _check(self) -> None:
@@ -89,8 +88,8 @@ class CaptionSet:
 
     def __getstate__(self) -> dict[str, Any]:
         """The state of copies, which compute their own identity: they may get other pairs, regions or splits."""
-        computed = ("fingerprint", "image_groups", "caption_groups", "captions_of_image")
-        return {name: value for name, value in vars(self).items() if name not in computed} | {"_identity": {}}
+        computed = ("fingerprint", "image_groups", "caption_groups", "captions_of_image", "_identity")
+        return {name: value for name, value in vars(self).items() if name not in computed}
 
     def __len__(self) -> int:
         """The number of images."""
@@ -133,9 +132,7 @@ class CaptionSet:
             captions: indices of captions; all by default.
         """
         device = next((indices.device for indices in (images, captions) if indices is not None), torch.device("cpu"))
-        if device not in self._identity:
-            self._identity[device] = [table.to(device) for table in self._identity_tables()]
-        groups, owners, texts, shared = self._identity[device]
+        groups, owners, texts, shared = (table.to(device) for table in self._identity)
         if images is not None:
             groups = groups[images]
         if captions is not None:
@@ -146,8 +143,9 @@ class CaptionSet:
             mask |= column[:, None] == texts
         return mask
 
+    @cached_property
     @usual_defaults()
-    def _identity_tables(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    def _identity(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Return the group of each image, of each caption's image and of each caption, and what groups share.
 
         The last table has a row for each group of images: the groups of its captions that other images have too, and

@@ -18,7 +18,7 @@ from unicodedata import normalize
 from PIL import Image
 
 from ..errors import ItmlabError
-from ..storage import inside, ordinary, read_json
+from ..storage import inside, ordinary, read_json, usable
 from .captionset import CaptionSet, proportional_splits
 from .faults import Faults, one_line
 from .identity import content_groups, file_version
@@ -304,14 +304,12 @@ def locate(folder: Path, name: Any) -> Path:
     """
     if not isinstance(name, str) or not name.strip():
         raise ItmlabError(f"not the name of a file: {one_line(repr(name), 80)}", where=str(folder))
-    try:
+    with usable(folder):  # a name may be too long
         path = inside(folder, name, remedy="copy the file into the folder, or name the folder that has it with images=")
         if path.exists() or name.isascii():
             return path
         parts = path.relative_to(folder.resolve()).parts
         return inside(folder, str(reduce(_with_part, parts, folder.resolve())))
-    except OSError as error:  # a name too long
-        raise ItmlabError(f"cannot be opened ({one_line(error, 120)})", where=str(folder)) from None
 
 
 def _with_part(folder: Path, part: str) -> Path:
@@ -412,12 +410,11 @@ def read_regions(
         entries = [entry for path in arrays for entry in _array_entries(root, path, faults)]
     else:
         table = Path(captions) if captions is not None else _table(root)
-        folder = root / "regions" if features is None else Path(features)
+        folder = inside(root, "regions") if features is None else Path(features)
         if table is None or not folder.is_dir():
             message = "no {split}_ims.npy, and no table of captions with a folder regions/ of .npz files"
             raise ItmlabError(message, where=str(root), remedy="name them with captions= and features=")
-        archives = inside(root, "regions") if features is None else folder
-        entries = read_captions(table, faults, lambda name: locate(archives, str(Path(name).with_suffix(".npz"))))
+        entries = read_captions(table, faults, lambda name: locate(folder, str(Path(name).with_suffix(".npz"))))
 
     def check(source: Any, whole: bool) -> None:
         if whole:
