@@ -350,7 +350,7 @@ def negatives(
     """Write false sentences made from the captions of a split, as extra negatives for training."""
     from .models.base import saved_config
     from .train.directory import start_directory
-    from .train.negative_files import write_negatives
+    from .train.mining import write_negatives
 
     reader = saved_config(start_directory(model)) if generator == "tags" else None
     captions = load_data(data, root, option, read_by=reader, split=split)

@@ -46,11 +46,12 @@ def compare(
     recipes: Sequence[Recipe] | Mapping[str, Recipe],
     data: CaptionSet,
     *,
+    baseline: str | None = None,
     seeds: int | Sequence[int] = 3,
     run_root: str | Path,
     jobs: int | None = None,
     progress: bool = True,
-    **comparing: Any,
+    **measuring: Any,
 ) -> "Comparison":
     """Train each recipe with each seed and compare them on a split, paired.
 
@@ -59,11 +60,12 @@ def compare(
     Args:
         recipes: recipes with different names, or recipes by label.
         data: the data set to train and compare on.
+        baseline: the label that the others are compared with; the first by default.
         seeds: the seeds, or their number: 3 is 0, 1 and 2.
         run_root: directory of the runs, by label, a digest of recipe and data, and seed.
         jobs: runs to train at a time, each with its share of the cores; None for as many as there are cores.
         progress: whether to show progress.
-        comparing: `baseline`, `split`, `relevance`, `truth`, `metrics` and `folds` of `compare_runs`.
+        measuring: `split`, `relevance`, `truth`, `metrics` and `folds` of `compare_runs`.
 
     Returns:
         The comparison: a table, differences to the baseline with intervals, tests, verdicts and power.
@@ -74,10 +76,10 @@ def compare(
         Interrupted: after Ctrl-C, SIGTERM or a hang-up, with the number of runs that are trained.
     """
     labelled = _labelled(recipes)
-    one_of(labelled, comparing.get("baseline"))
-    check_split(data, **{name: value for name, value in comparing.items() if name != "baseline"})
+    baseline = one_of(labelled, baseline)
+    check_split(data, **measuring)
     runs = trained(labelled, data, seeds=seeds, run_root=run_root, jobs=jobs, progress=progress)
-    return compare_runs(runs, data, **comparing, progress=progress)
+    return compare_runs(runs, data, baseline=baseline, progress=progress, **measuring)
 
 
 @usual_defaults()
@@ -135,7 +137,7 @@ def _labelled(recipes: Sequence[Recipe] | Mapping[str, Recipe]) -> dict[str, Rec
 def one_of(labels: Iterable[str], baseline: str | None) -> str:
     """The label that the others are compared with, the first by default; an ItmlabError if it does not exist."""
     labels = list(labels)
-    chosen = labels[0] if baseline is None and labels else baseline
+    chosen = baseline or next(iter(labels), None)
     check_known(chosen, labels, "recipe")
     return chosen
 
@@ -225,12 +227,9 @@ def _galleries(data: CaptionSet, relevance: Kind | None, truth: bool, folds: int
     gains = None if relevance is None else relevance_matrix(data, relevance)
     galleries = []
     for pool in blocks(data.image_of_caption, torch.arange(len(data.captions)), len(data), folds):
-        part, part_gains = data, gains
-        if folds > 1:
-            part = data.select(range(len(data))[pool.images])
-            part_gains = None if gains is None else gains[pool.captions, pool.images]
-        known = part.world.truth() if truth else None
-        galleries.append((part, part_gains, known))
+        part = data.select(range(len(data))[pool.images]) if folds > 1 else data
+        part_gains = None if gains is None else gains[pool.captions, pool.images]
+        galleries.append((part, part_gains, part.world.truth() if truth else None))
     return galleries
 
 
@@ -413,11 +412,7 @@ class Comparison:
         return results
 
     def verdict(
-        self,
-        label: str,
-        *columns: str,
-        expected: Literal["higher", "lower", "equal"] = "higher",
-        margin: float = 0.0,
+        self, label: str, *columns: str, expected: Literal["higher", "lower", "equal"] = "higher", margin: float = 0.0
     ) -> dict[str, Verdict]:
         """Whether a recipe is higher (lower, equal within `margin`) than the baseline in every measure.
 

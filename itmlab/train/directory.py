@@ -21,7 +21,7 @@ from ..errors import ItmlabError, named
 from ..fields import join, shown
 from ..models import build_from, build_model, load_model
 from ..models.base import MODEL_FILES, WEIGHTS_FILE
-from ..storage import ordinary, read_bytes, read_json, unusable, usable, weights_directory, write_json
+from ..storage import ordinary, read_bytes, read_json, usable, weights_directory, write_json
 from .recipes import Recipe
 
 CHECKPOINT_FILE, LOCK_FILE, HISTORY_FILE = "checkpoint.pt", "lock", "history.jsonl"
@@ -32,22 +32,12 @@ REMEDY = "delete this directory, or train into another one"
 def load_checkpoint(path: Path) -> dict[str, Any]:
     """Read a checkpoint on the CPU, without running code from it.
 
-    Raises:
-        ItmlabError: a missing or damaged file, or one that holds anything but tensors, numbers and texts.
+    Damage raises errors of many types, as does a file that holds anything but tensors, numbers and texts.
     """
-    ordinary(path, remedy=REMEDY)
-    try:
-        with zipfile.ZipFile(path) as archive:
-            damaged = archive.testzip()  # compares checksums, which `torch.load` does not
-        state = torch.load(path, map_location="cpu", weights_only=True)
-        if damaged is not None or not isinstance(state, dict):
-            raise ValueError(f"wrong checksum of {damaged}" if damaged else f"holds {type(state).__name__}")
-        return state
-    except OSError as error:
-        raise unusable(error, path) from None
-    except Exception as error:  # damage has many types
-        reason = " ".join(str(error).split())[:120]
-        raise ItmlabError(f"damaged checkpoint: {reason}", where=str(path), remedy=REMEDY) from None
+    with zipfile.ZipFile(ordinary(path)) as archive:
+        if damaged := archive.testzip():  # compares checksums, which `torch.load` does not
+            raise ValueError(f"wrong checksum of {damaged}")
+    return torch.load(path, map_location="cpu", weights_only=True)
 
 
 def refuse_links(directory: Path) -> None:

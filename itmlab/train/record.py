@@ -138,6 +138,7 @@ def cosine_histograms(results: Sequence[BatchLoss]) -> dict[str, list[int]]:
 
 # Runs that learn nothing.
 
+SMALLEST_RATE = 1e-9  # Adam moves a weight by about the rate, which single precision adds to weights of up to 0.01
 COLLAPSED_SPREAD = 0.01  # similarities that differ by less are equal: a margin is ten times as large
 IDLE_RECORDS = 5  # records in a row; a fresh network may begin with equal similarities
 
@@ -164,16 +165,8 @@ def first_step_warnings(recipe: Recipe, result: BatchLoss, batch: Batch, model: 
     if result.cosines is not None and result.cosines[1].all():
         pairs = "a batch has one pair" if len(batch.image_indices) == 1 else "all pairs of a batch are of one image"
         yield f"{pairs}, so that there is no negative in the batch; raise data.batch_size"
-    with_gradient, changing = 0, 0
     rate = recipe.optimiser.learning_rate
-    for weight in model.parameters():
-        if weight.grad is not None:
-            has_gradient = weight.grad != 0
-            # Adam's first step moves each weight by about the learning rate
-            can_move = (weight.detach() + rate) != weight.detach()
-            with_gradient += has_gradient.sum()
-            changing += (has_gradient & can_move).sum()
-    if not with_gradient:
+    if not any(weight.grad.any() for weight in model.parameters() if weight.grad is not None):
         yield "the loss has no gradient, so that nothing is learnt"
-    elif changing < 0.5 * with_gradient:  # weights near 0, such as fresh biases, move at any rate
+    elif rate < SMALLEST_RATE:
         yield f"optimiser.learning_rate is {rate:g}, which is too small to change the weights"

@@ -14,17 +14,19 @@ from PIL import Image
 from torch import Tensor, nn
 
 from ..data.captionset import CaptionSet
+from ..data.faults import one_line
+from ..data.pictures import read_image
 from ..errors import ItmlabError, printable
 from ..metrics import chance_rsum
 from ..models import load_model
+from ..models.pairs import looked_at
 from ..session import usual_defaults
 from ..storage import inside, read_json, sync_directory, usable, write_bytes
+from ..text.tokens import unknown_words
 from .directory import CHECKPOINT_FILE, HISTORY_FILE, read_history, shipped_names, start_directory
 from .recipes import Recipe
-from .scores import CUTOFFS, Side, evaluate, similarity
-from .search import Hits, search
-
-MOST_SEARCHED = 4  # data sets whose features a run keeps for searches
+from .scores import CUTOFFS, compared, evaluate, largest, side_of, similarity
+from .search import Hits
 
 
 def keeps(rsum: float | None, best: float | None, epoch: int, warm_up_epochs: int) -> bool:
@@ -76,7 +78,7 @@ class Run(Evaluated):
         if not (self.directory / "recipe.json").is_file():
             message, remedy = "not a run directory, it has no recipe.json", "python -m itmlab train makes one"
             raise ItmlabError(message, where=str(directory), remedy=remedy)
-        self._searched: dict[str, dict[Side, Any]] = {}
+        self._searched: Any = None, None  # which side of which data was searched last, and as the model compares it
 
     def __repr__(self) -> str:
         return printable(f"Run({self.recipe.name}, {self.recipe.size}, {self._named})")
@@ -141,25 +143,40 @@ class Run(Evaluated):
 
     @usual_defaults()
     def search(self, query: str | Image.Image | Path, k: int = 5, *, data: CaptionSet) -> Hits:
-        """Find the `k` best images of `data` for a sentence, or captions for a picture.
+        """Find the `k` best images of `data` for a sentence, or captions for a picture; ties in the order of the data.
 
-        The features of the last few data sets are kept, by the content of the data.
+        The features of what was searched last are kept.
 
         Args:
             query: a sentence, a PIL image, or the Path of a picture. A `str` is always a sentence.
             k: how many.
             data: what is searched.
+
+        Raises:
+            ItmlabError: an empty sentence, or a picture for a model that reads a detector's regions.
         """
-        sides = self._searched.pop(data.fingerprint, {})
-        self._searched[data.fingerprint] = sides
-        if len(self._searched) > MOST_SEARCHED:
-            self._searched.pop(next(iter(self._searched)))  # the one that was not used for longest
-        return search(self.model, data, query, k, sides)
+        model, query = self.model, read_image(query) if isinstance(query, Path) else query
+        is_sentence = isinstance(query, str)
+        of, asks = ("images", "captions") if is_sentence else ("captions", "images")
+        if is_sentence and not query.strip():
+            raise ItmlabError("the sentence to search for is empty")
+        if not is_sentence and not model.takes_pictures:
+            raise ItmlabError("this model reads regions, and a picture has none", remedy="search by a sentence")
+        if is_sentence and model.tokenizer is not None and (unknown := unknown_words(model.tokenizer, query)):
+            words = one_line(", ".join(map(repr, unknown)), 200)
+            warnings.warn(f"the model does not know these words of the query: {words}", stacklevel=3)
+        if self._searched[0] != (data.fingerprint, of):
+            items = looked_at(model, data) if is_sentence else data.captions
+            self._searched = (data.fingerprint, of), side_of(model, items, of)
+        items, asked = self._searched[1], side_of(model, [query], asks)
+        scores = compared(model, items, asked).T if is_sentence else compared(model, asked, items)
+        best, places = largest(scores, k)
+        return Hits(query, of, best[0].tolist(), places[0].tolist(), data)
 
     def release(self) -> None:
         """Drop the model and the features from memory; they are read again when they are needed."""
         vars(self).pop("model", None)
-        self._searched.clear()
+        self._searched = None, None
 
     @usual_defaults()
     def export(self, directory: str | Path, dtype: Literal["float16", "float32"] = "float16") -> "Run":

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 import psutil
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int64
 from safetensors.torch import save
 from torch import Tensor, nn
 
@@ -194,6 +194,22 @@ def features_of(model: Model, items: Sequence[Any], of: Side) -> Features:
 def _encodings(model: Model, items: Sequence[Any], of: Side) -> Iterator[Encoded]:
     prepare, encode = getattr(model, f"prepare_{of}"), getattr(model, f"encode_{of}")
     return (encode(on_device(model, prepare(part))) for part in chunks(items))
+
+
+def largest(scores: Float[Tensor, "query item"], k: int) -> tuple[Float[Tensor, "query k"], Int64[Tensor, "query k"]]:
+    """The scores and places of the `k` largest of each row (at most all), in order; ties go to the lowest place.
+
+    >>> import torch
+    >>> largest(torch.tensor([[0.0, 2.0, 1.0, 2.0]]), 3)[1]
+    tensor([[1, 3, 2]])
+    """
+    if k < 1:
+        raise ItmlabError(f"k must be at least 1, got {k}")
+    best = scores.topk(min(k + 1, scores.shape[1]), dim=1)  # one more, to see whether the last is tied with it
+    tied = (best.values[:, 1:] == best.values[:, :-1]).any(dim=1)
+    places = best.indices[:, :k].clone()
+    places[tied] = scores[tied].sort(dim=1, descending=True, stable=True).indices[:, :k]
+    return scores.gather(1, places), places
 
 
 def relevance_matrix(data: CaptionSet, kind: Kind = "cider") -> Float[Tensor, "caption image"]:

@@ -1,75 +1,15 @@
-"""Search in a data set: `search` scores a query with everything there is, `Hits` are what it shows."""
+"""What a search finds, as text and as HTML; `Run.search` searches."""
 
 import base64
 import html
 import io
-import warnings
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
 
-from jaxtyping import Float, Int64
 from PIL import Image
-from torch import Tensor, nn
 
 from ..data.captionset import CaptionSet
 from ..data.faults import one_line
-from ..data.pictures import read_image
-from ..errors import ItmlabError
-from ..models.pairs import looked_at
-from ..text.tokens import unknown_words
-from .scores import Side, compared, side_of
-
-
-def largest(scores: Float[Tensor, "query item"], k: int) -> tuple[Float[Tensor, "query k"], Int64[Tensor, "query k"]]:
-    """The scores and places of the `k` largest of each row (at most all), in order; ties go to the lowest place.
-
-    >>> import torch
-    >>> largest(torch.tensor([[0.0, 2.0, 1.0, 2.0]]), 3)[1]
-    tensor([[1, 3, 2]])
-    """
-    if k < 1:
-        raise ItmlabError(f"k must be at least 1, got {k}")
-    best = scores.topk(min(k + 1, scores.shape[1]), dim=1)  # one more, to see whether the last is tied with it
-    tied = (best.values[:, 1:] == best.values[:, :-1]).any(dim=1)
-    places = best.indices[:, :k].clone()
-    places[tied] = scores[tied].sort(dim=1, descending=True, stable=True).indices[:, :k]
-    return scores.gather(1, places), places
-
-
-def search(
-    model: nn.Module, data: CaptionSet, query: str | Image.Image | Path, k: int, sides: dict[Side, Any]
-) -> "Hits":
-    """Find the best images for a sentence, or captions for a picture, best first, ties in the order of the data.
-
-    Args:
-        model: a model of any kind.
-        data: what is searched.
-        query: a sentence, a picture, or the path of a picture.
-        k: how many.
-        sides: images and captions of `data` as the model compares them; what is missing is added.
-
-    Raises:
-        ItmlabError: an empty sentence, or a picture for a model that reads a detector's regions.
-    """
-    if isinstance(query, Path):
-        query = read_image(query)
-    is_sentence = isinstance(query, str)
-    of, asks = ("images", "captions") if is_sentence else ("captions", "images")
-    if is_sentence and not query.strip():
-        raise ItmlabError("the sentence to search for is empty")
-    if not is_sentence and not model.takes_pictures:
-        raise ItmlabError("this model reads regions, and a picture has none", remedy="search by a sentence")
-    if is_sentence and model.tokenizer is not None and (unknown := unknown_words(model.tokenizer, query)):
-        words = one_line(", ".join(map(repr, unknown)), 200)
-        warnings.warn(f"the model does not know these words of the query: {words}", stacklevel=4)
-    if of not in sides:
-        sides[of] = side_of(model, looked_at(model, data) if is_sentence else data.captions, of)
-    items, asked = sides[of], side_of(model, [query], asks)
-    scores = compared(model, items, asked).T if is_sentence else compared(model, asked, items)
-    best, places = largest(scores, k)
-    return Hits(query, of, best[0].tolist(), places[0].tolist(), data)
-
+from .scores import Side
 
 THUMBNAIL = 128  # pixels of the longer edge
 

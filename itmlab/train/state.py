@@ -63,7 +63,7 @@ class State:
             random["device"] = torch.cuda.get_rng_state(device)
         state = {
             "position": asdict(self.position),
-            "model": self.model.state_dict(),
+            "model": self.learnt.state_dict(),
             "optimiser": self.optimiser.state_dict(),
             "task": self.task.state_dict(),
             "sampler": self.generator.get_state(),
@@ -74,13 +74,17 @@ class State:
                 torch.save(state, file)
 
     def restore(self, path: Path) -> None:
-        """Continue from the checkpoint at `path`, if there is one; one that does not fit this run is an ItmlabError."""
+        """Continue from the checkpoint at `path`, if there is one.
+
+        Raises:
+            ItmlabError: it is damaged, holds anything but tensors, numbers and texts, or does not fit this run.
+        """
         if not path.exists():
             return
-        state = load_checkpoint(path)
         try:
+            state = load_checkpoint(path)
             self.position = Position(**state["position"])
-            self.model.load_state_dict(state["model"])
+            self.learnt.load_state_dict(state["model"])
             self.optimiser.load_state_dict(state["optimiser"])
             self.task.load_state_dict(state["task"], self.position.epoch)
             # last, because building and restoring draw random numbers
@@ -91,11 +95,9 @@ class State:
             torch.set_rng_state(random["processor"])
             if "device" in random and self.accelerator.device.type == "cuda":
                 torch.cuda.set_rng_state(random["device"], self.accelerator.device)
-        except ItmlabError:
-            raise
-        except Exception as error:  # torch raises many types for tensors that do not fit
+        except Exception as error:  # damage, and tensors that do not fit, have many types
             reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-            message = f"the checkpoint does not fit this run: {reason}"
+            message = f"the checkpoint is damaged or does not fit this run: {reason}"
             raise ItmlabError(message, where=str(path), remedy=REMEDY) from None
 
     def save_model(self, directory: Path) -> None:

@@ -178,7 +178,7 @@ class Objective:
         recipe: the recipe; its components are copied.
         memory: the queue of momentum features, if the recipe has a memory.
         generator: the random numbers of samplers and noise.
-        data: the training data, which know equal pictures and captions; without them images are known by number.
+        data: the training data, which know equal pictures and captions.
         relevance: φ of captions and images, for a recipe with an adaptive margin.
         truth: what the world calls true, for components that need it.
         step: how many steps are done.
@@ -188,7 +188,7 @@ class Objective:
     recipe: Recipe
     memory: MomentumQueue | None
     generator: torch.Generator
-    data: CaptionSet | None = None
+    data: CaptionSet
     relevance: Relevance | None = None
     truth: Truth | None = None
     step: int = 0
@@ -235,9 +235,10 @@ class Objective:
             self.memory.enqueue(*slow)  # after the pool, which has this batch already
 
         # 2. Scores of both directions: of parts, of features, or of both.
-        positives = self._positives(batch, pool), self._positives(pool, batch).T
+        of_pool = self.data.matches(pool.image_ids, batch.caption_ids).T
+        positives = self.data.matches(batch.image_ids, pool.caption_ids), of_pool
         numbers = batch.image_ids, batch.caption_ids, pool.image_ids, pool.caption_ids
-        context = Context(self.step, self.total_steps, epoch, *numbers, self.data.captions if self.data else ())
+        context = Context(self.step, self.total_steps, epoch, *numbers, self.data.captions)
         contexts = (context,) * 2 if warming_up else self._with_truth(context)
         images, captions = batch.image_features, batch.caption_features
         of_parts, of_features = [], []
@@ -253,7 +254,7 @@ class Objective:
             return _over_all(self.recipe.warm_up, of_parts + of_features)
         loss, margin = images.new_zeros(()), self.recipe.adaptive_margin
         if margin is None or margin.with_triplet:
-            own_positives = positives[0] if pool is batch else self._positives(batch, batch)
+            own_positives = positives[0] if pool is batch else self.data.matches(batch.image_ids, batch.caption_ids)
             if of_parts:
                 loss = loss + self._own_loss(of_parts, self.parts_sampler, (matrix, own_positives), filling)
             if of_features:
@@ -266,12 +267,6 @@ class Objective:
         if margin is not None:
             loss = loss + margin(*(of_parts or of_features), self.relevance, generator=self.generator)
         return loss
-
-    def _positives(self, images: Pool, captions: Pool) -> Bool[Tensor, "image caption"]:
-        """Whether each caption is true of each image, as far as the data know."""
-        if self.data is None:
-            return images.image_ids[:, None] == captions.image_ids
-        return self.data.matches(images.image_ids, captions.caption_ids)
 
     def _with_truth(self, context: Context) -> tuple[Context, Context]:
         """The context of each direction, with the truth if the sampler asks for it."""

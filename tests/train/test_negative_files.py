@@ -9,7 +9,7 @@ from itmlab.models import CrossEncoder, CrossEncoderConfig
 from itmlab.scenes import load
 from itmlab.synthesis.files import read_negatives
 from itmlab.text.tokens import train_wordpiece
-from itmlab.train.negative_files import write_negatives
+from itmlab.train.mining import write_negatives
 from tests.refusals import refused
 
 
