@@ -23,14 +23,13 @@ from ..models.base import WEIGHTS_FILE
 from ..models.photographs import as_seen_by
 from ..session import usual_defaults
 from ..storage import usable
-from .directory import CHECKPOINT_FILE, begin, described, locked, refuse_another
+from .directory import begin, described, locked, refuse_another
 from .recipes import Recipe
-from .record import IDLE_RECORDS, RunWriter, first_step_warnings, reason_idle, step_details
 from .run import Run, keeps
 from .scores import CUTOFFS, evaluate
 from .session import memory_named, repeatable, signals_collected, this_process
 from .settings import OptimiserSettings
-from .state import State, Task, add_up_gradients
+from .state import IDLE_RECORDS, State, add_up_gradients, first_step_warnings, reason_idle, step_details
 
 RECORD_EVERY = 10  # steps between two lines of the history
 
@@ -86,15 +85,14 @@ def train(
         repeatable(accelerator),
         signals_collected() as signals,
     ):
-        state = State(recipe, training, accelerator, task_of(recipe))
-        state.restore(directory / CHECKPOINT_FILE)
+        state = State(recipe, training, accelerator, directory, signals)
+        state.restore()
         if is_first:
             begin(directory, origin)
         accelerator.wait_for_everyone()
-        writer = RunWriter(directory, state, training, signals)
         shown = progress and is_first
-        with closing(writer.history):
-            run_training(state, writer, validation, max_steps=max_steps, checkpoint_every=checkpoint_every, shown=shown)
+        with closing(state.open_history()):
+            run_training(state, validation, max_steps=max_steps, checkpoint_every=checkpoint_every, shown=shown)
     accelerator.wait_for_everyone()
     return Run(directory)
 
@@ -105,13 +103,7 @@ def is_done(directory: Path) -> bool:
 
 
 def run_training(
-    state: State,
-    writer: RunWriter,
-    validation: CaptionSet | None,
-    *,
-    max_steps: int | None,
-    checkpoint_every: int,
-    shown: bool,
+    state: State, validation: CaptionSet | None, *, max_steps: int | None, checkpoint_every: int, shown: bool
 ) -> None:
     """Train from the position of `state` to the end of the recipe, or up to `max_steps` steps in all."""
     recipe, model, task, position = state.recipe, state.model, state.task, state.position
@@ -139,7 +131,7 @@ def run_training(
                     results.append(result)
                 add_up_gradients(state.learnt, state.accelerator)
                 norm = clip_grad_norm_(state.learnt.parameters(), recipe.optimiser.clip)
-                is_finite = writer.hold(results, group, norm)
+                is_finite = state.hold(results, group, norm)
                 rate = learning_rate_at(recipe.optimiser, position.step, steps_per_epoch, total_steps / steps_per_epoch)
                 for parameters in optimiser.param_groups:
                     parameters["lr"] = rate
@@ -153,47 +145,47 @@ def run_training(
                 recorded = position.step % RECORD_EVERY == 0
                 begins = position.batch == len(group) and epoch in (0, settings.warm_up_epochs)  # with another loss
                 if on_cpu or recorded or begins:  # a GPU is not waited for between two records
-                    loss, gradient_norm = writer.read_losses()
+                    loss, gradient_norm = state.read_losses()
                 for message in first_step_warnings(recipe, results[0], group[0], state.learnt) if begins else ():
-                    writer.warn(message)
+                    state.warn(message)
                 if recorded:
                     values = {"loss": loss, "learning_rate": rate, "gradient_norm": gradient_norm}
-                    writer.add("step", **values, **step_details(results))
+                    state.add("step", **values, **step_details(results))
                     bar.set_postfix(loss=f"{loss:.3f}", refresh=False)
                     reason = reason_idle(results, gradient_norm)
                     position.idle = position.idle + 1 if reason else 0
                     if position.idle == IDLE_RECORDS:
-                        writer.warn(f"{reason} and the loss stays at {loss:.3f}: training collapsed")
+                        state.warn(f"{reason} and the loss stays at {loss:.3f}: training collapsed")
                 optimiser.zero_grad()
                 if on_cpu or recorded:
-                    writer.stop_if_asked()
+                    state.stop_if_asked()
                 if position.step % checkpoint_every == 0 or position.step == last_step:
-                    writer.save()
+                    state.save()
             if position.batch < len(batches) and position.step < total_steps:
                 break  # `max_steps` ends within this epoch
             is_last = epoch + 1 == epochs
             scores = {}
-            if writer.unread:
-                writer.read_losses()
+            if state.unread:
+                state.read_losses()
             if validation and ((epoch + 1) % settings.validate_every == 0 or is_last):
-                writer.save()  # a second signal, or the end of the process, stops a long evaluation at once
+                state.save()  # a second signal, or the end of the process, stops a long evaluation at once
                 ks = [k for k in CUTOFFS if k <= max(len(validation), 1)]  # what few images allow
                 scores = evaluate(model, validation, ks=ks)
                 if is_last and scores["rsum"] <= chance_rsum(validation.positives, ks):
-                    writer.warn(f"RSum {scores['rsum']:.1f} on validation is what a random order reaches")
-            writer.add("epoch", loss=position.loss_sum / position.loss_count, **scores)
+                    state.warn(f"RSum {scores['rsum']:.1f} on validation is what a random order reaches")
+            state.add("epoch", loss=position.loss_sum / position.loss_count, **scores)
             better = keeps(scores.get("rsum"), position.best, epoch + 1, settings.warm_up_epochs)
             if better and (scores or not validation):
                 position.best = scores.get("rsum")
-                state.save_model(writer.directory)
+                state.save_model()
             position.epoch, position.batch = epoch + 1, 0
             position.loss_sum, position.loss_count = 0.0, 0
-            writer.save()
-            writer.stop_if_asked()
+            state.save()
+            state.stop_if_asked()
     if position.best is None:  # stopped early, or nothing is held out
-        state.save_model(writer.directory)
-    if position.epoch == epochs and writer.is_first:
-        (writer.directory / CHECKPOINT_FILE).unlink(missing_ok=True)
+        state.save_model()
+    if position.epoch == epochs and state.is_first:
+        state.checkpoint.unlink(missing_ok=True)
 
 
 def batches_of(state: State) -> PairBatches:
@@ -242,17 +234,6 @@ def learning_rate_at(settings: OptimiserSettings, step: int, steps_an_epoch: int
         "cosine": (1 + math.cos(math.pi * progress)) / 2,
     }[settings.schedule]
     return settings.learning_rate * factor
-
-
-def task_of(recipe: Recipe) -> type[Task]:
-    """Return the task that trains by this recipe."""
-    from .pretraining import RegionTowerTask, TowerTask
-    from .step_cross import CrossEncoderTask
-    from .step_dual import DualEncoderTask
-
-    if recipe.towers is not None:
-        return RegionTowerTask if recipe.model.reads == "regions" else TowerTask
-    return DualEncoderTask if recipe.model.encodes_apart else CrossEncoderTask
 
 
 def parts(data: CaptionSet, most: int | None = None) -> tuple[CaptionSet, CaptionSet | None]:

@@ -23,7 +23,7 @@ from ..models.pairs import looked_at
 from ..session import usual_defaults
 from ..storage import inside, read_json, sync_directory, usable, write_bytes
 from ..text.tokens import unknown_words
-from .directory import CHECKPOINT_FILE, HISTORY_FILE, read_history, shipped_names, start_directory
+from .directory import CHECKPOINT_FILE, HISTORY_FILE, read_history, start_directory
 from .recipes import Recipe
 from .scores import CUTOFFS, compared, evaluate, largest, side_of, similarity
 from .search import Hits
@@ -211,9 +211,6 @@ class Run(Evaluated):
 
 def pretrained(name: str) -> Run:
     """A run that ships with the package; an unknown name is an ItmlabError that lists those there."""
-    if name not in (names := shipped_names()):
-        remedy = f"name the folder of a run, or one of: {', '.join(names) or 'none in this installation'}"
-        raise ItmlabError(f"no folder of a run and no pretrained run {name!r}", remedy=remedy)
     return Run(start_directory(name))
 
 

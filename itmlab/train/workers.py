@@ -113,21 +113,19 @@ def _stop_without(parent: int) -> None:
 @contextmanager
 def still_workers_reported(directories: Sequence[Path]) -> Iterator[None]:
     """Warn during the block of every run that is being trained by a process that has stopped computing."""
-    ended, locks = threading.Event(), [directory / LOCK_FILE for directory in directories]
+    ended = threading.Event()
 
     def watch() -> None:
-        before: dict[tuple[Path, int], float] = {}  # seconds of computing, by the lock and the process that holds it
+        computed: dict[tuple[Path, int], float] = {}  # seconds, by the directory and the process that trains there
         while not ended.wait(STILL_SECONDS):
-            after: dict[tuple[Path, int], float] = {}
-            for lock in locks:
+            for directory in directories:
                 with suppress(OSError, ValueError, psutil.Error):  # nothing trains there
-                    number = int(lock.read_text())
-                    after[lock, number] = sum(psutil.Process(number).cpu_times()[:2])
-            for (lock, number), seconds in after.items():
-                if seconds - before.get((lock, number), 0.0) < BUSY_SHARE * STILL_SECONDS:
-                    message = f"{lock.parent}: process {number} has not computed for {STILL_SECONDS:g} seconds"
-                    warnings.warn(f"{message}; to stop, press Ctrl-C; the same call resumes", stacklevel=1)
-            before = after
+                    number = int((directory / LOCK_FILE).read_text())
+                    seconds = sum(psutil.Process(number).cpu_times()[:2])
+                    if seconds - computed.get((directory, number), 0.0) < BUSY_SHARE * STILL_SECONDS:
+                        message = f"{directory}: process {number} has not computed for {STILL_SECONDS:g} seconds"
+                        warnings.warn(f"{message}; to stop, press Ctrl-C; the same call resumes", stacklevel=1)
+                    computed[directory, number] = seconds
 
     thread = threading.Thread(target=watch, daemon=True)
     thread.start()

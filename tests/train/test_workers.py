@@ -104,7 +104,9 @@ def test_stopped_in_every_way_it_leaves_no_process_and_resumes_to_the_same_weigh
 @pytest.mark.slow
 def test_an_error_in_a_worker_is_one_line(data, tmp_path):
     broken = {"a": micro(data__batch_size=8, start=str(tmp_path / "nothing")), "b": micro("triplet")}
-    refused("no shipped run", compare, broken, data, seeds=1, run_root=tmp_path, split="train", jobs=2, progress=False)
+    refused(
+        "no pretrained run", compare, broken, data, seeds=1, run_root=tmp_path, split="train", jobs=2, progress=False
+    )
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
