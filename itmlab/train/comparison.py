@@ -3,9 +3,7 @@
 `compare` trains what is missing and evaluates, `compare_runs` evaluates runs that exist. Both return a `Comparison`.
 """
 
-import hashlib
 import html
-import json
 import math
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,12 +27,11 @@ from ..metrics.by_image import CUTOFFS, MEASURES, RECALLS, SUMS, TRUTHS, measure
 from ..metrics.ranking import blocks
 from ..metrics.statistics import Interval, SeedMean, resample, seed_mean, smallest_effect
 from ..session import usual_defaults
-from .loop import is_done, train
 from .recipes import Recipe
 from .run import Ensemble, Run
 from .scores import Kind, check_pools, relevance_matrix
 from .session import stopped_in_words
-from .workers import train_all
+from .workers import labelled, trained
 
 DRAWS, BATCH_SIZE = 2000, 250  # of the bootstrap, and how many are computed at a time
 Metric = Callable[[Run, CaptionSet], Float[ndarray, "image"]]
@@ -75,63 +72,11 @@ def compare(
             small; later as `train`.
         Interrupted: after Ctrl-C, SIGTERM or a hang-up, with the number of runs that are trained.
     """
-    labelled = _labelled(recipes)
-    baseline = one_of(labelled, baseline)
+    by_label = labelled(recipes)
+    baseline = one_of(by_label, baseline)
     check_split(data, **measuring)
-    runs = trained(labelled, data, seeds=seeds, run_root=run_root, jobs=jobs, progress=progress)
+    runs = trained(by_label, data, seeds=seeds, run_root=run_root, jobs=jobs, progress=progress)
     return compare_runs(runs, data, baseline=baseline, progress=progress, **measuring)
-
-
-@usual_defaults()
-def trained(
-    recipes: Sequence[Recipe] | Mapping[str, Recipe],
-    data: CaptionSet,
-    *,
-    seeds: int | Sequence[int] = 3,
-    run_root: str | Path,
-    jobs: int | None = None,
-    progress: bool = True,
-) -> dict[str, list[Run]]:
-    """Train each recipe with each seed, as `compare` does, without comparing them.
-
-    Use it to compare on other images than those of `data`: `compare_runs(trained(…), other)`.
-
-    Args:
-        recipes: recipes with different names, or recipes by label.
-        data: the data set to train on.
-        seeds: the seeds, or their number.
-        run_root: directory of the runs.
-        jobs: runs to train at a time.
-        progress: whether to show progress.
-
-    Returns:
-        The runs by label, one per seed.
-    """
-    labelled = _labelled(recipes)
-    seeds = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
-    if not seeds or len(set(seeds)) != len(seeds):
-        raise ItmlabError(f"seeds must be one or more different numbers, got {seeds!r}")
-    runs: dict[str, dict[Path, Recipe]] = {}
-    for label, recipe in labelled.items():
-        home = Path(run_root) / directory_name(label, recipe, data)
-        runs[label] = {home / f"seed-{seed}": recipe.replace(seed=seed) for seed in seeds}
-    every = {path: recipe for group in runs.values() for path, recipe in group.items()}
-
-    def stand() -> str:
-        return f"{sum(map(is_done, every))} of {len(every)} runs in {run_root} are trained; compare again to resume"
-
-    with stopped_in_words(stand):
-        train_all({path: recipe for path, recipe in every.items() if not is_done(path)}, data, jobs, progress)
-        # all of them are trained: this opens them, and refuses a directory that has another run
-        return {label: [train(recipe, data, path) for path, recipe in group.items()] for label, group in runs.items()}
-
-
-def _labelled(recipes: Sequence[Recipe] | Mapping[str, Recipe]) -> dict[str, Recipe]:
-    labelled = dict(recipes) if isinstance(recipes, Mapping) else {recipe.name: recipe for recipe in recipes}
-    if not labelled or len(labelled) != len(recipes):
-        remedy = 'compare({"p = 1e-3": fne.replace(...), ...}, ...)'
-        raise ItmlabError("compare needs recipes with different names", remedy=remedy)
-    return labelled
 
 
 def one_of(labels: Iterable[str], baseline: str | None) -> str:
@@ -140,13 +85,6 @@ def one_of(labels: Iterable[str], baseline: str | None) -> str:
     chosen = baseline or next(iter(labels), None)
     check_known(chosen, labels, "recipe")
     return chosen
-
-
-def directory_name(label: str, recipe: Recipe, data: CaptionSet) -> str:
-    """A folder of its own for each recipe and data set, whatever their names."""
-    content = json.dumps([recipe.replace(seed=0).to_json(), data.fingerprint], sort_keys=True)
-    plain = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in label).strip(".") or "recipe"
-    return f"{plain}-{hashlib.sha256(content.encode()).hexdigest()[:8]}"
 
 
 # Evaluating runs, image by image.

@@ -13,9 +13,10 @@ from itmlab.metrics.by_image import RECALLS, TRUTHS
 from itmlab.metrics.semantic import ncs
 from itmlab.metrics.statistics import holm
 from itmlab.scenes import load
-from itmlab.train.comparison import Comparison, compare, compare_runs, directory_name
-from itmlab.train.comparison import trained as trained_runs
+from itmlab.train.comparison import Comparison, compare, compare_runs
 from itmlab.train.scores import relevance_matrix, similarity
+from itmlab.train.workers import directory_name
+from itmlab.train.workers import trained as trained_runs
 from tests.refusals import refused
 from tests.train.world import micro, small_world
 
