@@ -33,7 +33,7 @@ from .scores import Kind, check_pools, relevance_matrix
 from .session import stopped_in_words
 from .workers import labelled, trained
 
-DRAWS, BATCH_SIZE = 2000, 250  # of the bootstrap, and how many are computed at a time
+DRAWS = 2000  # of the bootstrap
 Metric = Callable[[Run, CaptionSet], Float[ndarray, "image"]]
 Metrics = Mapping[str, Metric]
 
@@ -200,10 +200,11 @@ def check_split(
     Raises:
         ItmlabError: before the first step, a split that is too small (METHODS 2.3), or a metric with another's name.
     """
-    held_out = data.split(split)
-    remedy = f"compare on a split of {folds * (max(CUTOFFS) + (relevance is not None))} images or more"
-    where = f"split {split!r}"
-    check_pools(held_out, folds=folds, relevance=relevance, truth=truth, where=where, remedy=remedy)
+    held_out, fewest = data.split(split), folds * (max(CUTOFFS) + (relevance is not None))
+    if len(held_out) < fewest:
+        remedy = f"compare on a split of {fewest} images or more"
+        raise ItmlabError(f"{len(held_out)} images are too few", where=f"split {split!r}", remedy=remedy)
+    check_pools(held_out, folds=folds, relevance=relevance, truth=truth)
     if taken := sorted({*(metrics or {})} & {*MEASURES, *SUMS}):
         raise ItmlabError(f"there is a measure {taken[0]!r} already", remedy="give your own metric another name")
     return held_out
@@ -409,13 +410,8 @@ class Comparison:
     @cached_property
     def _draws(self) -> dict[str, Float[ndarray, "draw seed column"]]:
         """Each column per seed under each draw of the images, the same draws for every recipe."""
-        random = np.random.default_rng(0)
-        parts: dict[str, list[ndarray]] = {label: [] for label in self.labels}
-        for _ in range(0, DRAWS, BATCH_SIZE):
-            images = resample(random, self.images, BATCH_SIZE, counts=True).astype(float)
-            for label in self.labels:
-                parts[label].append(self._values(label, images))
-        return {label: np.concatenate(part) for label, part in parts.items()}
+        images = resample(np.random.default_rng(0), self.images, DRAWS, counts=True).astype(float)
+        return {label: self._values(label, images) for label in self.labels}
 
     def _estimate(self, label: str, other: str | None = None) -> SeedMean:
         """All columns of a recipe, or of its differences to another: means with their standard errors."""

@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import psutil
 import torch
@@ -28,7 +28,6 @@ from ..models.pairs import chunks, looked_at, on_device
 from ..session import usual_defaults
 from ..storage import refuse_foreign, write_bytes
 
-RELEVANCES = ("cider", "spice")
 Kind = Literal["cider", "spice"]
 Protocol = Literal["field", "corrected"]
 Side = Literal["images", "captions"]
@@ -89,8 +88,6 @@ def check_pools(
     folds: int = 1,
     relevance: Kind | None = None,
     truth: bool = False,
-    where: str | None = None,
-    remedy: str | None = None,
 ) -> None:
     """Refuse what cannot be evaluated (METHODS 2.3).
 
@@ -103,12 +100,12 @@ def check_pools(
         message = "the data has no world, so that nothing says everything that is true of these images"
         raise ItmlabError(message, remedy='leave truth out, or use load("scenes")')
     require_positives(data.image_of_caption, len(data), "image")
-    check_known(relevance or RELEVANCES[0], RELEVANCES, "relevance")
+    check_known(relevance or "cider", get_args(Kind), "relevance")
     most = max(map(len, data.captions_of_image), default=0) if relevance else 0
     for pool in blocks(data.image_of_caption, torch.arange(len(data.captions)), len(data), folds):
         images, captions = pool.images.stop - pool.images.start, len(pool.captions)
         for k in ks:
-            check_k(k, min(images - bool(relevance), captions - most), where=where, remedy=remedy)
+            check_k(k, min(images - bool(relevance), captions - most))
     require_memory(data, BYTES_A_PAIR * (1 + (relevance is not None) + truth))
 
 

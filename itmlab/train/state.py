@@ -46,6 +46,23 @@ class Position:
     idle: int = 0  # records in a row in which nothing is learnt
 
 
+@dataclass
+class BatchLoss:
+    """The loss of a batch, and what is recorded with it.
+
+    Attributes:
+        loss: the loss, with its gradient's graph.
+        losses: the terms of the loss by name; numbers on the device are read for recorded steps only.
+        counts: histograms by name.
+        cosines: of all images with all captions of the batch, and which of them are positives.
+    """
+
+    loss: Float[Tensor, ""]
+    losses: dict[str, float | Float[Tensor, ""]] = field(default_factory=dict)
+    counts: dict[str, list[int]] = field(default_factory=dict)
+    cosines: tuple[Float[Tensor, "pair pair"], Bool[Tensor, "pair pair"]] | None = None
+
+
 class TrainingWarning(UserWarning):
     """Training goes on, but something is wrong with it."""
 
@@ -205,23 +222,6 @@ def build_optimiser(model: nn.Module, settings: OptimiserSettings) -> torch.opti
     decayed, others = [w for w in learnt if w.ndim > 1], [w for w in learnt if w.ndim <= 1]
     groups = [{"params": decayed, "weight_decay": settings.weight_decay}, {"params": others, "weight_decay": 0.0}]
     return kind(groups, lr=settings.learning_rate, betas=settings.betas, eps=settings.epsilon, fused=True)
-
-
-@dataclass
-class BatchLoss:
-    """The loss of a batch, and what is recorded with it.
-
-    Attributes:
-        loss: the loss, with its gradient's graph.
-        losses: the terms of the loss by name; numbers on the device are read for recorded steps only.
-        counts: histograms by name.
-        cosines: of all images with all captions of the batch, and which of them are positives.
-    """
-
-    loss: Float[Tensor, ""]
-    losses: dict[str, float | Float[Tensor, ""]] = field(default_factory=dict)
-    counts: dict[str, list[int]] = field(default_factory=dict)
-    cosines: tuple[Float[Tensor, "pair pair"], Bool[Tensor, "pair pair"]] | None = None
 
 
 # What the record of a step says besides its loss.

@@ -16,7 +16,7 @@ embedded once, and the terms of the loss are computed from it. The equations the
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int64
@@ -41,13 +41,8 @@ IMAGES_AT_A_TIME = 256  # images embedded at a time
 BINS = 40  # of the histogram of difficulty, over [-1, 1]
 HEADS = {"discrimination": "wod", "correction": "woc"}  # the head of each word loss of sentences
 Rows = Int64[Tensor, "row"]
-
-
-class Retrieved(NamedTuple):
-    """Negative captions of each image and negative images of each caption, by number; -1 where fewer exist."""
-
-    captions: Int64[Tensor, "pair top_k"]
-    images: Int64[Tensor, "pair top_k"]
+# Negative captions of each image and negative images of each caption, by number; -1 where fewer exist.
+Retrieved = tuple[Int64[Tensor, "pair top_k"], ...]
 
 
 @dataclass
@@ -157,7 +152,7 @@ class CrossEncoderTask(Task):
         )
         options = {"candidates": settings.candidates, "top_k": settings.top_k, "generator": draws, "part": part}
         with evaluating(self.model):
-            return Retrieved(*(mined_negatives(score, positives, **options) for score, positives in sides))
+            return tuple(mined_negatives(score, positives, **options) for score, positives in sides)
 
     def logits(self, captions: Rows, images: Rows) -> Float[Tensor, "pair"]:
         """Matching logits of captions and images by number, each image embedded once."""
@@ -169,7 +164,7 @@ class CrossEncoderTask(Task):
     def embedded(self, batch: Batch, negatives: Retrieved | None, part: slice) -> Step:
         """The images of the step, with gradient, each embedded once."""
         images = batch.image_indices[part]
-        others = images if negatives is None else negatives.images.clamp(min=0).flatten()
+        others = images if negatives is None else negatives[1].clamp(min=0).flatten()
         numbers = torch.cat([images, others]).unique()
         regions = embed(self.model, self.inputs, numbers)
         device = regions.values.device
@@ -192,7 +187,7 @@ class CrossEncoderTask(Task):
         """Line 14: L_IRTM (Eq. 5), from one pass over the pairs and the negatives of both ways."""
         captions, images = (side.to(step.images.device) for side in negatives)
         sentences = [step.captions, captions.clamp(min=0).flatten(), step.captions.repeat_interleave(images.shape[1])]
-        others = torch.searchsorted(step.numbers, negatives.images.clamp(min=0).flatten()).to(images.device)
+        others = torch.searchsorted(step.numbers, negatives[1].clamp(min=0).flatten()).to(images.device)
         shown = [step.images, step.images.repeat_interleave(captions.shape[1]), others]
         logits = pair_logits(self.model, self.tokens, torch.cat(sentences), step.regions, torch.cat(shown))
         step.positives, of_captions, of_images = logits.split([len(step.images), captions.numel(), images.numel()])

@@ -50,8 +50,7 @@ class DualEncoderTask(Task):
     def __init__(self, *arguments: Any):
         super().__init__(*arguments)
         recipe, model, data, device = self.recipe, self.model, self.data, self.accelerator.device
-        self.by_parts = model.compares_parts
-        if self.by_parts and self.accelerator.num_processes > 1:
+        if model.compares_parts and self.accelerator.num_processes > 1:
             raise ItmlabError("models that compare parts train in one process", remedy="launch it without accelerate")
         self.encode = self._encoders(model)
         self.momentum = memory = None
@@ -102,7 +101,7 @@ class DualEncoderTask(Task):
                 slow = Pool(self._pooled(slow_images)[rows], self._pooled(slow_captions), image_ids, caption_ids)
             if self.extra is not None and not warming_up:
                 extra = self._extra(batch, epoch)
-            if self.by_parts:
+            if self.model.compares_parts:
                 matrix = self.model.similarity(encoded_images, encoded_captions).float()[rows]
         pictures = self._pooled(encoded_images)
         pairs = Pool(pictures[rows], self._pooled(encoded_captions), image_ids, caption_ids)
@@ -350,13 +349,11 @@ class ExtraCaptions:
         Returns:
             The sentences, where the caption stands in for those that are missing, and a mask of those that exist.
         """
-        texts = [self.captions[number] for number in captions.tolist()]
-        rows = [self.negatives[number] for number in captions.tolist()]
         chance = torch.rand(len(captions), self.number, generator=generator)
         sentences, allowed = [], torch.zeros(len(captions), self.number, dtype=torch.bool)
-        for row, (text, numbers) in enumerate(zip(texts, chance.tolist(), strict=True)):
-            left = [negative.sentence for negative in rows[row]]
+        for row, (caption, numbers) in enumerate(zip(captions.tolist(), chance.tolist(), strict=True)):
+            left = [negative.sentence for negative in self.negatives[caption]]
             chosen = [left.pop(int(number * len(left))) for number in numbers[: len(left)]]
             allowed[row, : len(chosen)] = True
-            sentences.append(chosen + [text] * (self.number - len(chosen)))
+            sentences.append(chosen + [self.captions[caption]] * (self.number - len(chosen)))
         return sentences, allowed
