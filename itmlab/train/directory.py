@@ -196,22 +196,18 @@ def described(recipe: Recipe, data: CaptionSet) -> dict[str, Any]:
     return {"recipe.json": recipe.to_json(), "data.json": about}
 
 
-def refuse_another(directory: Path, origin: dict[str, Any], *, resume: bool) -> None:
+def refuse_another(directory: Path, origin: dict[str, Any]) -> None:
     """Check that `directory` is empty or holds a run of this `origin` (see `described`); write nothing.
 
     A run that failed or was killed before its first checkpoint is ignored.
 
     Raises:
-        ItmlabError: other files, a run of another recipe or other data, or any run with `resume=False`.
+        ItmlabError: other files, or a run of another recipe or other data.
     """
     existing = [name for name in (*RUN_FILES, CHECKPOINT_FILE) if (directory / name).exists()]
     if existing and existing[0] != "recipe.json":
         raise ItmlabError(f"contains {existing[0]} but not recipe.json", where=str(directory), remedy=REMEDY)
-    if not is_begun(directory):
-        return
-    if not resume:
-        raise ItmlabError("contains a run already", where=str(directory), remedy=f"resume it, or {REMEDY}")
-    for name, here in origin.items():
+    for name, here in origin.items() if is_begun(directory) else ():
         saved = read_json(directory / name, remedy=REMEDY)
         if difference := first_difference(saved, here):
             message = f"contains a run with another {Path(name).stem}: {difference}"

@@ -40,7 +40,6 @@ def train(
     data: CaptionSet,
     run_dir: str | Path,
     *,
-    resume: bool = True,
     max_steps: int | None = None,
     checkpoint_every: int = 200,
     progress: bool = True,
@@ -60,7 +59,6 @@ def train(
         recipe: what to train.
         data: the data set.
         run_dir: the run directory.
-        resume: continue a run that exists; False refuses it.
         max_steps: stop after this number of steps in all.
         checkpoint_every: steps between two checkpoints; there is one after each epoch, too.
         progress: show a progress bar.
@@ -71,7 +69,7 @@ def train(
     check(max_steps is None or max_steps > 0, "max_steps", max_steps, "1 or more")
     accelerator, directory = this_process(), Path(run_dir)
     origin = described(recipe, data)
-    refuse_another(directory, origin, resume=resume)
+    refuse_another(directory, origin)
     done = is_done(directory)
     accelerator.wait_for_everyone()  # no process writes before all have looked
     if done:

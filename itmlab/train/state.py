@@ -289,8 +289,8 @@ def first_step_warnings(recipe: Recipe, result: BatchLoss, batch: Batch, model: 
 class Task(ABC):
     """Computes the loss of batches and holds everything that changes with training except the model.
 
-    Random numbers come from `generator` or from torch's own, which checkpoints hold; other state goes through
-    `state_dict` and `load_state_dict`. The loop sets `step`, the number of steps that are done, and `total_steps`.
+    Random numbers come from `generator` or from torch's own, which checkpoints hold; parts with other state are in
+    `stateful`. The loop sets `step`, the number of steps that are done, and `total_steps`.
     `heads` is a further module that is trained but not saved with the model.
     """
 
@@ -302,6 +302,7 @@ class Task(ABC):
         self.recipe, self.data, self.model = recipe, data, model
         self.accelerator, self.generator = accelerator, generator
         self.step, self.total_steps = 0, 1
+        self.stateful: dict[str, Any] = {}
 
     @abstractmethod
     def __call__(self, batch: Batch, epoch: int) -> BatchLoss:
@@ -315,11 +316,13 @@ class Task(ABC):
 
     def state_dict(self) -> dict[str, Any]:
         """Return the task's part of a checkpoint."""
-        return {}
+        return {name: part.state_dict() for name, part in self.stateful.items()}
 
     def load_state_dict(self, state: dict[str, Any], epoch: int) -> None:
         """Restore what `state_dict` returned, within `epoch`."""
-        self.start_epoch(epoch)
+        self.start_epoch(epoch)  # first, as it clears statistics
+        for name, part in self.stateful.items():
+            part.load_state_dict(state[name])
 
     def preparation(self) -> dict[str, Any]:
         """Return arguments for `PairBatches`: which images it loads, and how it prepares this process's part."""

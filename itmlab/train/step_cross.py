@@ -1,6 +1,6 @@
 """The training step of a cross-encoder: Algorithm 1 of TAGS-DC (Fan et al., 2022, A.2), any of its losses switched off.
 
-    lines 2-12, 15   the m hardest synthetic sentences T̄ of each caption          Eqs. 2, 6   `Sentences`
+    lines 2-12, 15   the m hardest synthetic sentences T̄ of each caption          Eqs. 2, 6   `sentences`
     line 4           captions with hidden pieces, for line 5                                  `masked_captions`
     line 14          retrieved negatives T⁻ of each image, I⁻ of each caption                 `mine`
     line 5           L_MLM                                                         Eq. 1       `masked_language`
@@ -88,11 +88,18 @@ class CrossEncoderTask(Task):
         needs_graphs = settings.makes_sentences or settings.weights.masked_language
         self.graphs = graphs_of(data) if needs_graphs else ()
         self.masking = (WordMasking if settings.masking == "word" else PhraseMasking)(settings.probability)
-        self.frozen = self.sentences = None
         if settings.makes_sentences:
+            refiller = None
             if settings.generator == "static":  # the ablation "SG": refilled by the model as it was at the start
-                self.frozen = copy.deepcopy(model, {id(model.tokenizer): model.tokenizer}).requires_grad_(False).eval()
-            self.sentences = Sentences(self)
+                refiller = copy.deepcopy(model, {id(model.tokenizer): model.tokenizer}).requires_grad_(False).eval()
+                self.stateful["generator"] = refiller
+            self.score = cross_encoder_score(model, data, self.inputs)
+            implied = implied_in(data) if settings.implied else None
+            self.choice = {"keep": settings.hardest, "filtered": settings.filtered, "implied": implied}
+            if isinstance(settings.generator, str):
+                drawing = {name: getattr(settings, name) for name in ("maskings", "samples", "temperature")}
+                drawing |= {"masking": self.masking, "refiller": refiller}
+                self.tags = Tags(model, data, inputs=self.inputs, fresh=recipe.start is None, **drawing, **self.choice)
 
     def __call__(self, batch: Batch, epoch: int) -> BatchLoss:
         """Compute the loss of a batch (Eq. 10), its terms, and histograms of difficulty."""
@@ -103,7 +110,7 @@ class CrossEncoderTask(Task):
         draws = torch.Generator().manual_seed(int(torch.randint(2**62, (1,), generator=self.generator)))
         sentences = masked = negatives = None
         with self.precision():
-            if {"synthetic", *HEADS} & set(wanted):
+            if self.settings.makes_sentences:
                 sentences = self.sentences(batch.caption_indices, generator=draws, part=part)
             if "masked_language" in wanted:
                 masked = self.masked_captions(batch.caption_indices, draws, part)
@@ -126,6 +133,24 @@ class CrossEncoderTask(Task):
         return {"images": None}
 
     # What is trained on.
+
+    def sentences(
+        self, numbers: Rows, *, generator: torch.Generator, part: slice = slice(None)
+    ) -> list[list[Negative]]:
+        """Lines 2 to 12 and 15: at most `hardest` negatives of each caption of a part of a batch, best first."""
+        rows, data = numbers[part].tolist(), self.data
+        images = data.image_of_caption[rows]
+        captions, graphs = [data.captions[row] for row in rows], [self.graphs[row] for row in rows]
+        arguments = captions, graphs, data.captions_of(images.tolist())
+        generators = own_generators(len(numbers), generator)[part]
+        if isinstance(self.settings.generator, str):
+            return self.tags(*arguments, generator=generators, numbers=rows)
+
+        def score(sentences: list[str], of: Rows) -> Float[Tensor, "sentence"]:
+            return self.score(images[of].tolist(), sentences)
+
+        tailored = FilteredTopM(OneByOne(self.settings.generator), score=score, **self.choice)
+        return tailored(*arguments, generator=generators)
 
     def masked_captions(self, captions: Rows, draws: torch.Generator, part: slice) -> MaskedPieces:
         """Line 4: `trained_maskings` of each caption of a part of a batch, 80 / 10 / 10; drawn for the whole."""
@@ -262,49 +287,6 @@ class CrossEncoderTask(Task):
 
     def batch_mean(self, mean: Float[Tensor, ""], weight: float | Tensor) -> Float[Tensor, ""]:
         return whole_mean(mean, weight, self.accelerator)
-
-    def state_dict(self) -> dict[str, Any]:
-        return {} if self.frozen is None else {"generator": self.frozen.state_dict()}
-
-    def load_state_dict(self, state: dict[str, Any], epoch: int) -> None:
-        if self.frozen is not None:
-            self.frozen.load_state_dict(state["generator"])
-
-
-class Sentences:
-    """Lines 2 to 12 and 15: the hardest negative sentences of captions, from where the recipe of a task says."""
-
-    def __init__(self, task: CrossEncoderTask):
-        recipe, settings, model, data = task.recipe, task.settings, task.model, task.data
-        self.data, self.graphs = data, task.graphs
-        self.score = cross_encoder_score(model, data, task.inputs)
-        implied = implied_in(data) if settings.implied else None
-        self.choice = {"keep": settings.hardest, "filtered": settings.filtered, "implied": implied}
-        self.tags = None
-        if isinstance(settings.generator, str):
-            drawing = {name: getattr(settings, name) for name in ("maskings", "samples", "temperature")}
-            drawing |= {"masking": task.masking, "refiller": task.frozen}
-            self.tags = Tags(model, data, inputs=task.inputs, fresh=recipe.start is None, **drawing, **self.choice)
-        else:
-            self.generate = OneByOne(settings.generator)
-
-    def __call__(
-        self, numbers: Int64[Tensor, "caption"], *, generator: torch.Generator, part: slice = slice(None)
-    ) -> list[list[Negative]]:
-        """Return at most `hardest` negatives of each caption of a part of a batch, best first."""
-        rows, data = numbers[part].tolist(), self.data
-        images = data.image_of_caption[rows]
-        captions, graphs = [data.captions[row] for row in rows], [self.graphs[row] for row in rows]
-        arguments = captions, graphs, data.captions_of(images.tolist())
-        generators = own_generators(len(numbers), generator)[part]
-        if self.tags is not None:
-            return self.tags(*arguments, generator=generators, numbers=rows)
-
-        def score(sentences: list[str], of: Int64[Tensor, "sentence"]) -> Float[Tensor, "sentence"]:
-            return self.score(images[of].tolist(), sentences)
-
-        tailored = FilteredTopM(self.generate, score=score, **self.choice)
-        return tailored(*arguments, generator=generators)
 
 
 def embed(model: CrossEncoder, inputs: Callable[[Sequence[int]], dict[str, Tensor]], images: Rows) -> EmbeddedRegions:

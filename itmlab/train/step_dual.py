@@ -158,13 +158,11 @@ class DualEncoderTask(Task):
             self.momentum.update(self.model)
 
     def state_dict(self) -> dict[str, Any]:
-        return {"draws": self.draws.get_state()} | {name: part.state_dict() for name, part in self.stateful.items()}
+        return super().state_dict() | {"draws": self.draws.get_state()}
 
     def load_state_dict(self, state: dict[str, Any], epoch: int) -> None:
-        self.objective.start_epoch(epoch)  # first, as it clears the sampler's statistics
+        super().load_state_dict(state, epoch)
         self.draws.set_state(state["draws"])
-        for name, part in self.stateful.items():
-            part.load_state_dict(state[name])
 
 
 @dataclass

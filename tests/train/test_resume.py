@@ -115,10 +115,8 @@ def test_a_finished_run_is_returned_unchanged(finished, data):
     assert before == {path: path.stat().st_mtime_ns for path in finished.directory.rglob("*")}
 
 
-def test_another_recipe_and_not_resuming_are_refused(finished, data):
-    directory = finished.directory
-    refused("another recipe: data.epochs is 4", train, micro(data__epochs=5), data, directory, progress=False)
-    refused("contains a run", train, micro(), data, directory, resume=False, progress=False)
+def test_another_recipe_is_refused(finished, data):
+    refused("another recipe: data.epochs is 4", train, micro(data__epochs=5), data, finished.directory, progress=False)
 
 
 OTHER_DATA = {
