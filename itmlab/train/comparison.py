@@ -4,7 +4,6 @@
 """
 
 import html
-import math
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -388,7 +387,7 @@ class Comparison:
                 over_images = float(np.std(drawn[..., place].mean(axis=1)))
                 needed[label] = statistics.seeds_needed(over_seeds, effect, fixed=over_images)
                 words[label] = f"{needed[label]} seeds"
-                if needed[label] == math.inf:
+                if needed[label] == np.inf:
                     half = statistics.QUANTILE * over_images
                     best = smallest_effect(Interval(0.0, -half, half))
                     words[label] = f"no number of seeds: {self.images} test images can show {best:.1f} points at best"

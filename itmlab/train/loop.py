@@ -144,7 +144,7 @@ def run_training(
                 begins = position.batch == len(group) and epoch in (0, settings.warm_up_epochs)  # with another loss
                 if on_cpu or recorded or begins:  # a GPU is not waited for between two records
                     loss, gradient_norm = state.read_losses()
-                for message in first_step_warnings(recipe, results[0], group[0], state.learnt) if begins else ():
+                for message in first_step_warnings(recipe, results[0], group[0], gradient_norm) if begins else ():
                     state.warn(message)
                 if recorded:
                     values = {"loss": loss, "learning_rate": rate, "gradient_norm": gradient_norm}

@@ -1,8 +1,15 @@
-"""A trained run: its recipe, its record, its model, and what one asks of them; several runs as an ensemble."""
+"""A trained run: its recipe, its record, its model, and what one asks of them; several runs as an ensemble.
 
+`Hits` are what a search finds, as text and as HTML.
+"""
+
+import base64
+import html
+import io
 import os
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,8 +32,7 @@ from ..storage import inside, read_json, sync_directory, usable, write_bytes
 from ..text.tokens import unknown_words
 from .directory import CHECKPOINT_FILE, HISTORY_FILE, read_history, start_directory
 from .recipes import Recipe
-from .scores import CUTOFFS, compared, evaluate, largest, side_of, similarity
-from .search import Hits
+from .scores import CUTOFFS, Side, compared, evaluate, largest, side_of, similarity
 
 
 def keeps(rsum: float | None, best: float | None, epoch: int, warm_up_epochs: int) -> bool:
@@ -142,7 +148,7 @@ class Run(Evaluated):
         return similarity(self.model, data)
 
     @usual_defaults()
-    def search(self, query: str | Image.Image | Path, k: int = 5, *, data: CaptionSet) -> Hits:
+    def search(self, query: str | Image.Image | Path, k: int = 5, *, data: CaptionSet) -> "Hits":
         """Find the `k` best images of `data` for a sentence, or captions for a picture; ties in the order of the data.
 
         The features of what was searched last are kept.
@@ -249,3 +255,82 @@ class Ensemble(Evaluated):
 def ensemble(runs: Sequence[Run]) -> Ensemble:
     """The ensemble of `runs`; the papers' tables take two seeds of one recipe."""
     return Ensemble(runs)
+
+
+# What a search finds.
+
+THUMBNAIL = 128  # pixels of the longer edge
+
+
+@dataclass(frozen=True)
+class Hits:
+    """The best matches of one query, best first, readable in a terminal and in a notebook.
+
+    Attributes:
+        query: the sentence or picture.
+        of: what was searched.
+        scores: the similarities.
+        places: the indices of the images or captions in `data`.
+        data: the images and captions that were searched.
+    """
+
+    query: str | Image.Image
+    of: Side
+    scores: list[float]
+    places: list[int]
+    data: CaptionSet = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids of the images or captions."""
+        ids = self.data.image_ids if self.of == "images" else self.data.caption_ids
+        return [ids[place] for place in self.places]
+
+    @property
+    def image_indices(self) -> list[int]:
+        """The indices of the images, or of those that the captions were written for."""
+        return self.places if self.of == "images" else self.data.image_of_caption[self.places].tolist()
+
+    @property
+    def captions(self) -> list[str]:
+        """The captions, or the first caption of each image ("" where it has none)."""
+        if self.of == "captions":
+            return [self.data.captions[place] for place in self.places]
+        return [next(iter(captions), "") for captions in self.data.captions_of(self.places)]
+
+    @property
+    def images(self) -> list[Image.Image]:
+        """The pictures, decoded when they are needed."""
+        return [self.data.images[index] for index in self.image_indices]
+
+    def __repr__(self) -> str:
+        rows = enumerate(zip(self.scores, self.ids, self.captions, strict=True), 1)
+        lines = [f"{n:>3}. {score:+.3f}  {one_line(id_)}  {one_line(caption)}" for n, (score, id_, caption) in rows]
+        query = f'"{one_line(self.query)}"' if isinstance(self.query, str) else "the picture"
+        return "\n".join([f"{self.of} nearest to {query}:", *lines])
+
+    def _repr_html_(self) -> str:
+        # captions stand alone, a line each: a picture with each would read as if it had been found
+        pictures = map(thumbnail, self.images) if self.of == "images" else [""] * len(self)
+        width = f"{THUMBNAIL + 16}px" if self.of == "images" else "100%"
+        figures = [
+            f'<figure style="margin:0;width:{width}">{picture}<figcaption style="font-size:12px"><b>{score:+.3f}</b> '
+            f'{html.escape(caption)}<br><span style="opacity:.6">{html.escape(id_)}</span></figcaption></figure>'
+            for picture, score, caption, id_ in zip(pictures, self.scores, self.captions, self.ids, strict=True)
+        ]
+        query = html.escape(self.query) if isinstance(self.query, str) else thumbnail(self.query)
+        shelf = '<div style="display:flex;flex-wrap:wrap;gap:12px">' + "".join(figures) + "</div>"
+        return f'<p style="margin:4px 0">{html.escape(self.of)} nearest to <i>{query}</i></p>{shelf}'
+
+
+def thumbnail(picture: Image.Image) -> str:
+    """A small copy of a picture as an HTML element that needs no other file."""
+    small = picture.convert("RGB")
+    small.thumbnail((THUMBNAIL, THUMBNAIL))
+    buffer = io.BytesIO()
+    small.save(buffer, format="JPEG", quality=85)
+    content = base64.b64encode(buffer.getvalue()).decode("ascii")
+    return f'<img alt="" width="{small.width}" height="{small.height}" src="data:image/jpeg;base64,{content}">'

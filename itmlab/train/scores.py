@@ -82,12 +82,7 @@ def evaluate(
 
 
 def check_pools(
-    data: CaptionSet,
-    ks: Sequence[int] = CUTOFFS,
-    *,
-    folds: int = 1,
-    relevance: Kind | None = None,
-    truth: bool = False,
+    data: CaptionSet, ks: Sequence[int] = CUTOFFS, *, folds: int = 1, relevance: Kind | None = None, truth: bool = False
 ) -> None:
     """Refuse what cannot be evaluated (METHODS 2.3).
 

@@ -271,15 +271,14 @@ def reason_idle(results: Sequence[BatchLoss], gradient_norm: float) -> str | Non
     return "the loss has no gradient" if gradient_norm == 0 else None
 
 
-def first_step_warnings(recipe: Recipe, result: BatchLoss, batch: Batch, model: nn.Module) -> Iterator[str]:
+def first_step_warnings(recipe: Recipe, result: BatchLoss, batch: Batch, gradient_norm: float) -> Iterator[str]:
     """Yield what is wrong with the first step of a loss: no negatives, no gradient, no weight that changes."""
     if result.cosines is not None and result.cosines[1].all():
         pairs = "one pair" if len(batch.image_indices) == 1 else "pairs of one image only"
         yield f"a batch has {pairs}, so that there is no negative in it; raise data.batch_size"
-    rate = recipe.optimiser.learning_rate
-    if not any(weight.grad.any() for weight in model.parameters() if weight.grad is not None):
+    if gradient_norm == 0:
         yield "the loss has no gradient, so that nothing is learnt"
-    elif rate < SMALLEST_RATE:
+    elif (rate := recipe.optimiser.learning_rate) < SMALLEST_RATE:
         yield f"optimiser.learning_rate is {rate:g}, which is too small to change the weights"
 
 
