@@ -135,11 +135,8 @@ def masked_words(
     References:
         Devlin et al. (2019), BERT, Sec. 3.1.
     """
-    is_word = words.bool()
-    chance = torch.rand(pieces.shape, generator=generator).to(pieces.device)
-    is_masked = is_word & (chance < share)
-    if not is_masked.any():
-        is_masked = is_word & (chance == chance.masked_fill(~is_word, 2.0).min())
+    chance = torch.rand(pieces.shape, generator=generator).to(pieces.device).masked_fill(~words.bool(), 2.0)
+    is_masked = words.bool() & ((chance < share) | (chance == chance.min()))
     labels = pieces.masked_fill(~is_masked, UNLABELLED)
     how = torch.rand(pieces.shape, generator=generator).to(pieces.device)
     others = torch.randint(len(tokenizer), pieces.shape, generator=generator).to(pieces.device)

@@ -191,10 +191,8 @@ def still_workers_reported(directories: Sequence[Path]) -> Iterator[None]:
                         warnings.warn(f"{message}; to stop, press Ctrl-C; the same call resumes", stacklevel=1)
                     computed[directory, number] = seconds
 
-    thread = threading.Thread(target=watch, daemon=True)
-    thread.start()
+    threading.Thread(target=watch, daemon=True).start()
     try:
         yield
     finally:
         ended.set()
-        thread.join()
