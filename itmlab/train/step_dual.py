@@ -202,11 +202,10 @@ class Objective:
 
     def start_epoch(self, epoch: int) -> None:
         """Begin the statistics of similarity again, which belong to an epoch (METHODS 1.1)."""
-        if epoch < self.recipe.data.warm_up_epochs:
-            return
+        own_epoch = epoch - self.recipe.data.warm_up_epochs
         for component in (self.sampler, self.parts_sampler, self.loss):
-            if component is not None:
-                component.start_epoch(epoch - self.recipe.data.warm_up_epochs)
+            if component is not None and own_epoch >= 0:
+                component.start_epoch(own_epoch)
 
     def __call__(
         self, batch: Pool, slow: Pool | None, epoch: int, per_anchor: PerAnchor, matrix: Scores | None
@@ -313,13 +312,9 @@ def _with_further(
         return direction
     all_scores = torch.cat(scores, dim=1)
     more = all_scores.shape[1] - direction.scores.shape[1]
-    context = replace(
-        context,
-        candidate_images=pad(context.candidate_images, (0, more), value=-1),
-        candidate_captions=pad(context.candidate_captions, (0, more), value=-1),
-        # no world knows them: they count as false
-        truth=None if context.truth is None else pad(context.truth, (0, more)),
-    )
+    images, captions = (pad(ids, (0, more), value=-1) for ids in (context.candidate_images, context.candidate_captions))
+    truth = None if context.truth is None else pad(context.truth, (0, more))  # no world knows them: they count as false
+    context = replace(context, candidate_images=images, candidate_captions=captions, truth=truth)
     return Direction(all_scores, torch.cat(positives, dim=1), direction.positive_scores, context)
 
 
