@@ -205,7 +205,7 @@ def test_a_damaged_checkpoint_is_refused_and_runs_no_code(data, tmp_path, capsys
         refused(f"{CHECKPOINT_FILE}.*damaged", train, micro(), data, tmp_path / "run", progress=False)
     for other in ({"step": RunsCode()}, [1]):
         torch.save(other, path)
-        refused("damaged checkpoint", train, micro(), data, tmp_path / "run", progress=False)
+        refused("checkpoint is damaged", train, micro(), data, tmp_path / "run", progress=False)
     torch.save(state | {"model": {}}, path)
     refused("does not fit this run", train, micro(), data, tmp_path / "run", progress=False)
     assert "code was run" not in capsys.readouterr().out
