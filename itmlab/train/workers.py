@@ -108,8 +108,7 @@ def train_all(runs: Mapping[Path, Recipe], data: CaptionSet, jobs: int | None, p
         Interrupted: after Ctrl-C, SIGTERM or a hang-up; no worker process is left.
     """
     check(jobs is None or jobs >= 1, "jobs", jobs, "1 or more, or None for as many as there are cores")
-    one_by_one = torch.cuda.is_available() or world_size() > 1
-    jobs = jobs or (1 if one_by_one else cores())
+    jobs = jobs or (1 if torch.cuda.is_available() or world_size() > 1 else cores())
     if jobs == 1:
         for directory, recipe in runs.items():
             train(recipe, data, directory, progress=progress)
