@@ -5,7 +5,6 @@ a resumed run repeats nothing and leaves nothing out.
 """
 
 import math
-import os
 from collections.abc import Iterable, Iterator
 from contextlib import closing, nullcontext
 from itertools import islice
@@ -14,7 +13,7 @@ from pathlib import Path
 from torch.nn.utils import clip_grad_norm_
 from tqdm.auto import tqdm
 
-from ..data.batches import Batch, PairBatches
+from ..data.batches import Batch
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError, printable
 from ..fields import check
@@ -105,8 +104,7 @@ def run_training(
 ) -> None:
     """Train from the position of `state` to the end of the recipe, or up to `max_steps` steps in all."""
     recipe, model, task, position = state.recipe, state.model, state.task, state.position
-    settings, optimiser = recipe.data, state.optimiser
-    batches = batches_of(state)
+    settings, optimiser, batches = recipe.data, state.optimiser, state.batches
     steps_per_epoch = math.ceil(len(batches) / settings.accumulate)
     total_steps = settings.steps or steps_per_epoch * settings.epochs
     epochs, last_step = math.ceil(total_steps / steps_per_epoch), min(max_steps or total_steps, total_steps)
@@ -184,19 +182,6 @@ def run_training(
         state.save_model()
     if position.epoch == epochs and state.is_first:
         state.checkpoint.unlink(missing_ok=True)
-
-
-def batches_of(state: State) -> PairBatches:
-    """Return the batches that the task of a run asks for."""
-    settings = state.recipe.data
-    return PairBatches(
-        state.task.data,
-        batch_size=settings.batch_size,
-        seed=state.recipe.seed,
-        captions_per_image=settings.captions_per_image,
-        workers=max(1, min(8, (os.cpu_count() or 2) // (2 * state.accelerator.num_processes))),
-        **state.task.preparation(),
-    )
 
 
 def groups(batches: Iterable[Batch], size: int) -> Iterator[list[Batch]]:

@@ -19,6 +19,7 @@ from ..models.pairs import on_device
 from ..text.alignment import UNLABELLED
 from .state import BatchLoss, Task
 
+Pieces = Int64[Tensor, "caption piece"]
 UNASKED = -1  # the answer where a question does not arise
 
 
@@ -49,9 +50,7 @@ class TowerTask(Task):
 
     def __call__(self, batch: Batch, epoch: int) -> BatchLoss:
         tokens = on_device(self.model, batch.tokens)
-        hidden, labels = masked_words(
-            tokens["input_ids"], tokens["word_mask"], self.model.tokenizer, self.recipe.towers.masked, self.generator
-        )
+        hidden, labels = self.masked(tokens["input_ids"], tokens["word_mask"].bool())
         terms = {"images": self.image_loss(batch)}
         with self.precision():
             is_asked = labels != UNLABELLED
@@ -59,6 +58,24 @@ class TowerTask(Task):
         terms["words"] = cross_entropy(words.float(), labels[is_asked])
         loss = terms["images"] + terms["words"]
         return BatchLoss(loss, {name: value.item() for name, value in terms.items()})
+
+    def masked(self, pieces: Pieces, is_word: Tensor) -> tuple[Pieces, Pieces]:
+        """Pieces as BERT reads them, and the pieces that it is to predict, UNLABELLED elsewhere.
+
+        Of the word pieces (no frame, no padding) a share is predicted, and at least one of the batch: eight of ten are
+        hidden, one is another piece, one stays.
+
+        References:
+            Devlin et al. (2019), BERT, Sec. 3.1.
+        """
+        generator, tokenizer = self.generator, self.model.tokenizer
+        chance = torch.rand(pieces.shape, generator=generator).to(pieces.device).masked_fill(~is_word, 2.0)
+        is_masked = is_word & ((chance < self.recipe.towers.masked) | (chance == chance.min()))
+        labels = pieces.masked_fill(~is_masked, UNLABELLED)
+        how = torch.rand(pieces.shape, generator=generator).to(pieces.device)
+        others = torch.randint(len(tokenizer), pieces.shape, generator=generator).to(pieces.device)
+        hidden = torch.where(is_masked & (how < 0.8), torch.full_like(pieces, tokenizer.mask_token_id), pieces)
+        return torch.where(is_masked & (how >= 0.9), others, hidden), labels
 
     def word_states(self, tokens: dict[str, Tensor]) -> Float[Tensor, "caption piece width"]:
         """The states of word pieces of captions read alone."""
@@ -122,23 +139,3 @@ def patch_loss(
     for scores, labels in zip(logits.flatten(0, 1).split(numbers, dim=1), answers.flatten(0, 1).T, strict=True):
         total = total + cross_entropy(scores, labels, ignore_index=UNASKED, reduction="sum")
     return total / answers[..., 0].numel()
-
-
-def masked_words(
-    pieces: Int64[Tensor, "caption piece"], words: Tensor, tokenizer: Any, share: float, generator: torch.Generator
-) -> tuple[Int64[Tensor, "caption piece"], Int64[Tensor, "caption piece"]]:
-    """Pieces as BERT reads them, and the pieces that it is to predict, UNLABELLED elsewhere.
-
-    Of the word pieces (no frame, no padding) a `share` is predicted, and at least one of the batch: eight of ten are
-    hidden, one is another piece, one stays.
-
-    References:
-        Devlin et al. (2019), BERT, Sec. 3.1.
-    """
-    chance = torch.rand(pieces.shape, generator=generator).to(pieces.device).masked_fill(~words.bool(), 2.0)
-    is_masked = words.bool() & ((chance < share) | (chance == chance.min()))
-    labels = pieces.masked_fill(~is_masked, UNLABELLED)
-    how = torch.rand(pieces.shape, generator=generator).to(pieces.device)
-    others = torch.randint(len(tokenizer), pieces.shape, generator=generator).to(pieces.device)
-    hidden = torch.where(is_masked & (how < 0.8), torch.full_like(pieces, tokenizer.mask_token_id), pieces)
-    return torch.where(is_masked & (how >= 0.9), others, hidden), labels

@@ -61,10 +61,8 @@ class CaptionRelevance:
 def _cider_of_pairs(references: list[list[str]]) -> PairScores:
     """CIDEr-D of pairs, from vectors in single precision: enough for a margin, and half the memory."""
     cider = Cider(references)
-    captions, images = (
-        SentenceVectors(vectors.weights.astype(np.float32), vectors.lengths)
-        for vectors in (cider.captions, cider.references)
-    )
+    sides = cider.captions, cider.references
+    captions, images = (SentenceVectors(side.weights.astype(np.float32), side.lengths) for side in sides)
     if not captions.weights.nnz:
         message = "the captions of every image have the same words, so that none tells it apart"
         raise ItmlabError(message, remedy="train with a recipe without adaptive_margin")

@@ -21,7 +21,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from ..data.batches import Batch
+from ..data.batches import Batch, PairBatches
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
 from ..models.base import Changes, listed
@@ -68,7 +68,7 @@ class TrainingWarning(UserWarning):
 
 
 class State:
-    """Model, optimiser, task and random numbers of a run, its checkpoint, and its history.
+    """Model, optimiser, task, batches and random numbers of a run, its checkpoint, and its history.
 
     Create it inside `torch.random.fork_rng`: it seeds torch's own random numbers, which dropout draws from. Only the
     first process writes, but all of them take part in a checkpoint.
@@ -98,6 +98,14 @@ class State:
         heads = self.task.heads
         self.learnt = self.model if heads is None else nn.ModuleDict({"model": self.model, "heads": heads})
         self.optimiser = build_optimiser(self.learnt, recipe.optimiser)
+        self.batches = PairBatches(
+            data,
+            batch_size=recipe.data.batch_size,
+            seed=recipe.seed,
+            captions_per_image=recipe.data.captions_per_image,
+            workers=max(1, min(8, (os.cpu_count() or 2) // (2 * accelerator.num_processes))),
+            **self.task.preparation(),
+        )
         # after the model and the task, which draw from torch's numbers as well
         torch.manual_seed(recipe.seed * 1000 + 1 + accelerator.process_index)  # different dropout in every process
 

@@ -157,11 +157,9 @@ class CrossEncoderTask(Task):
         times, graphs = self.settings.trained_maskings, [self.graphs[number] for number in captions.tolist()]
         texts = [self.data.captions[number] for number in captions.tolist()]
         pieces = align(self.model.tokenizer, texts, graphs, self.model.config.maximum_tokens)
-        hidden = [
-            phrases
-            for graph, length in zip(graphs, pieces.words_kept.tolist(), strict=True)
-            for phrases in self.masking.draw(graph, times, generator=draws, length=length)
-        ]
+        hidden = []
+        for graph, length in zip(graphs, pieces.words_kept.tolist(), strict=True):
+            hidden += self.masking.draw(graph, times, generator=draws, length=length)
         rows = torch.arange(len(captions)).repeat_interleave(times).tolist()
         masked = mask_pieces(self.model.tokenizer, pieces, hidden, captions=rows, generator=draws)
         rows_of_part = slice(part.start * times, part.stop * times)

@@ -180,7 +180,7 @@ def test_only_one_process_trains_in_a_directory(processes, data, tmp_path):
     assert train(micro(), data, tmp_path / "run", max_steps=1, progress=False).recipe == micro()
 
 
-@pytest.mark.parametrize("broken", ["PairBatches", "learning_rate_at"])  # before the first step, and at it
+@pytest.mark.parametrize("broken", ["groups", "learning_rate_at"])  # before the first step, and at it
 def test_a_failed_first_training_does_not_refuse_the_corrected_one(broken, uninterrupted, data, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(loop, broken, lambda *_, **__: 1 / 0)
