@@ -16,7 +16,6 @@ _NAMES = {  # file -> its public names, imported when first used
     "mining": "Mined mine",
     "named": "names recipe",
     "recipes": "Recipe",
-    "relevance": "CaptionRelevance",
     "run": "Ensemble Hits Run ensemble pretrained",
     "scores": "evaluate relevance_matrix similarity write_embeddings",
     "workers": "trained",

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import torch
-from jaxtyping import Bool, Float, Int64
+from jaxtyping import Float, Int64
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
@@ -143,9 +143,7 @@ def _nearest(data: CaptionSet, kind: str, score: Scorer, filters: Filters) -> Ne
     scores, positives = torch.full(negatives.shape, torch.nan), torch.full((anchors,), torch.nan)
     for rows in torch.arange(anchors).split(max(1, SCORES_AT_ONCE // len(groups))):
         block: Float[Tensor, "row candidate"] = score(rows)
-        is_own: Bool[Tensor, "row candidate"] = (
-            data.matches(images=rows) if is_captions else data.matches(captions=rows).T
-        )
+        is_own = data.matches(images=rows) if is_captions else data.matches(captions=rows).T
         lowest = block.masked_fill(~is_own, torch.inf).amin(dim=1).double()
         positives[rows] = lowest.where(lowest.isfinite(), torch.nan).float()
         last = filters.skip + 10 * filters.number
