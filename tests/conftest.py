@@ -18,7 +18,7 @@ settings.load_profile("untimed")
 
 SLOW_FOLDERS = {"benchmarks", "browser", "notebooks", "real"}
 REPOSITORY = Path(__file__).resolve().parents[1]
-ORDER = {"notebooks": 0, "browser": 2, "workshop": 3, "text": 3, "training": 3}  # all else 1
+ORDER = {"notebooks": 0, "browser": 2, "train": 3, "workshop": 4, "text": 4}  # all else 1
 SLOW_TESTS = set((Path(__file__).parent / "slow_tests.txt").read_text(encoding="utf-8").split())
 
 
@@ -31,7 +31,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks `slow` what `pytest -m "not slow"`, the quick selection, leaves out (`tests/slow_tests.py` measures it).
 
     The tour, one piece of many minutes, comes first. The browser's tests, which wait for pages against a clock, come
-    when it is over; with `-n 2` the other process then has studies, text and training.
+    when it is over; with `-n 2` the other process then has training, whose files take longest, and at the end short
+    files, so that both processes end together.
     """
     items.sort(key=lambda item: ORDER.get(Path(item.nodeid).parts[1], 1))
     for item in items:
