@@ -1,12 +1,13 @@
 """What tests in several folders ask for."""
 
 import os
+import re
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # `-n 2`: processes share the cores, so each computes on one; before torch asks
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,22 @@ SLOW_TESTS = set((Path(__file__).parent / "slow_tests.txt").read_text(encoding="
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--long` repeats tests of kills and damage by the thousand."""
     parser.addoption("--long", action="store_true", help="kills and damage by the thousand, not by the dozen")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The quick selection does not even import files that hold slow tests alone."""
+    if config.option.markexpr == "not slow":
+        config.option.ignore = [*(config.option.ignore or []), *map(str, slow_files())]
+
+
+def slow_files() -> Iterator[Path]:
+    """The files of which every test is slow, and the workshop with the examples in its docstrings."""
+    for path in Path(__file__).parent.rglob("test_*.py"):
+        file = path.relative_to(REPOSITORY)
+        tests = re.findall(r"^def (test_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+        if SLOW_FOLDERS.intersection(file.parts) or (tests and all(f"{file}::{test}" in SLOW_TESTS for test in tests)):
+            yield path
+    yield from (REPOSITORY / "notebooks" / "workshop").iterdir()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -11,7 +11,6 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urldefrag
 
-import nbformat
 import pytest
 
 pytest.importorskip("myst_nb")
@@ -49,6 +48,8 @@ class Page(HTMLParser):
 @pytest.fixture(scope="module")
 def book(tmp_path_factory) -> Path:
     """The pages, built from a copy of the sources in which a notebook and a result contain markup."""
+    import nbformat
+
     root = tmp_path_factory.mktemp("book")
     files = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True)
     for name in files.stdout.splitlines():
