@@ -37,9 +37,10 @@ def pytest_configure(config: pytest.Config) -> None:
 def slow_files() -> Iterator[Path]:
     """The files of which every test is slow, and the workshop with the examples in its docstrings."""
     for path in Path(__file__).parent.rglob("test_*.py"):
-        file = path.relative_to(REPOSITORY)
-        tests = re.findall(r"^def (test_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
-        if SLOW_FOLDERS.intersection(file.parts) or (tests and all(f"{file}::{test}" in SLOW_TESTS for test in tests)):
+        file, source = path.relative_to(REPOSITORY), path.read_text(encoding="utf-8")
+        tests = re.findall(r"^def (test_\w+)", source, re.MULTILINE)
+        named = bool(tests) and all(f"{file}::{test}" in SLOW_TESTS for test in tests)
+        if named or SLOW_FOLDERS.intersection(file.parts) or "pytestmark = pytest.mark.slow" in source:
             yield path
     yield from (REPOSITORY / "notebooks" / "workshop").iterdir()
 

@@ -14,6 +14,7 @@ from urllib.parse import unquote, urldefrag
 import pytest
 
 pytest.importorskip("myst_nb")
+pytestmark = pytest.mark.slow  # every test needs the book
 ROOT = Path(__file__).resolve().parents[1]
 FETCHING = '<script src="https://example.org/plotly.js"></script>'  # as libraries write beside a picture
 PICTURE = base64.b64encode((ROOT / "figures" / "search.png").read_bytes()).decode()
