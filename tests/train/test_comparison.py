@@ -21,6 +21,7 @@ from tests.refusals import refused
 from tests.train.world import micro, small_world
 
 QUIET = {"split": "train", "progress": False}
+pytestmark = pytest.mark.slow  # nearly every test needs four trained runs
 
 
 @pytest.fixture(scope="module")

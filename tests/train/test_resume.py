@@ -5,7 +5,6 @@ import os
 import pickle
 import shutil
 import signal
-from itertools import product
 
 import pytest
 import torch
@@ -74,19 +73,15 @@ def train_until_signal(name, directory, number, at):
         os._exit(stop.exit_code)
 
 
-STOPS = ["max_steps", signal.SIGTERM, signal.SIGKILL]
-
-
-@pytest.mark.parametrize(("name", "stop"), [*product(RECIPES, STOPS), ("fne", signal.SIGINT)])
-def test_a_stopped_run_ends_as_a_whole_one(name, stop, uninterrupted, processes, tmp_path):
-    for number in (1, 3) if stop == "max_steps" else (5, 13):
-        if stop == "max_steps":
-            assert not trained(name, tmp_path / "run", max_steps=number).finished
-        else:
-            process = processes.Process(target=train_until_signal, args=(name, tmp_path / "run", stop, number))
-            process.start()
-            process.join()
-            assert process.exitcode == (-stop if stop == signal.SIGKILL else 128 + stop)
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_run_stopped_in_every_way_ends_as_a_whole_one(name, uninterrupted, processes, tmp_path):
+    """One after another: after a step, by signals and by a kill, each time from where the last one stopped."""
+    assert not trained(name, tmp_path / "run", max_steps=1).finished
+    for stop, number in ((signal.SIGTERM, 5), (signal.SIGINT, 5), (signal.SIGKILL, 13)):
+        process = processes.Process(target=train_until_signal, args=(name, tmp_path / "run", stop, number))
+        process.start()
+        process.join()
+        assert process.exitcode == (-stop if stop == signal.SIGKILL else 128 + stop)
     resumed = trained(name, tmp_path / "run")
     assert resumed.finished and same_bytes(resumed, uninterrupted(name))
     assert {path.name for path in resumed.directory.iterdir()} == FILES
