@@ -180,7 +180,7 @@ def stopping() -> Iterator[None]:
 
 @app.command()
 def compare(
-    recipe: Annotated[list[str], typer.Option(help="A recipe's name; repeatable. Six that suit by default.")] = (),
+    recipe: Annotated[list[str], typer.Option(help="A recipe's name; repeatable. Five that suit by default.")] = (),
     on: On = None,
     start: Start = None,
     seeds: Annotated[int, typer.Option(help="Runs per recipe.")] = 3,
@@ -202,11 +202,6 @@ def compare(
     read_by = read_by.replace(**changes) if data == "scenes" else read_by
     captions = load_data(data, root, option, read_by=read_by)
     compared = [candidate.replace(**changes) for candidate in suited(names, axes, data, captions)]
-    if captions.regions is None and not recipe:
-        blind = [candidate.name for candidate in compared if not candidate.model.takes_pictures]
-        compared = [candidate for candidate in compared if candidate.name not in blind]
-        if blind:
-            show(f"left out: {', '.join(blind)}, as it reads regions and these data have none")
     with stopping():
         show(compare_recipes(compared, captions, seeds=seeds, folds=folds, run_root=out))
 
@@ -317,15 +312,14 @@ def parse(
         show(f"{sentence}\n    {facts or 'no object'}")
 
 
-SETTINGS = "maskings, samples, temperature, keep (tags); number (vse_c)"
-
-
 @app.command()
 def negatives(
     out: Annotated[Path, typer.Option("--out", help="A .jsonl file.")],
     generator: Annotated[str, typer.Option(help="vse_c: swaps by rule; tags: refilled by --model.")] = "vse_c",
     model: Annotated[str, typer.Option(help="Refills and scores: a cross-encoder's name or folder.")] = "tags",
-    setting: Annotated[Words, typer.Option("--set", help=f"NAME=VALUE: {SETTINGS}.")] = None,
+    setting: Annotated[
+        Words, typer.Option("--set", help="NAME=VALUE: number (vse_c), or maskings, samples, temperature, keep (tags).")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Of the random draws.")] = 0,
     truth: Annotated[bool, typer.Option(help="Whether the world calls each true, where there is one (scenes).")] = True,
     force: Force = False,

@@ -254,27 +254,25 @@ class CaptionSet:
         return digest_of([*pairs, splits, digests(self.images), features]).hex()
 
 
-def proportional_splits(
-    image_count: int, proportions: Sequence[float] = (0.8, 0.1, 0.1)
-) -> dict[str, Int64[Tensor, "n"]]:
-    """Return image indices of train, val and test, drawn at random in these proportions, ascending within each split.
+def random_splits(image_count: int, held_out: float = 0.1) -> dict[str, Int64[Tensor, "n"]]:
+    """Return image indices of train, val and test, drawn at random, ascending within each split.
 
-    Every split with a proportion above 0 gets at least one image if there are enough. Others are left out.
-    Proportions that are not three shares are an ItmlabError.
+    Args:
+        image_count: the number of images; each split gets at least one of three or more.
+        held_out: the share of val, and of test.
 
-    >>> {name: len(part) for name, part in proportional_splits(1000).items()}
+    Raises:
+        ItmlabError: a share below 0 or above 0.5.
+
+    >>> {name: len(part) for name, part in random_splits(1000).items()}
     {'train': 800, 'val': 100, 'test': 100}
     """
-    if len(proportions) != 3 or min(proportions) < 0 or not 0 < sum(proportions) < float("inf"):
-        message = f"proportions={proportions!r} are not three shares"
-        raise ItmlabError(message, remedy="for example proportions=(0.8, 0.1, 0.1)")
-    wanted = [name for name, share in zip(("train", "val", "test"), proportions, strict=True) if share > 0]
-    shares = torch.tensor([share for share in proportions if share > 0], dtype=torch.float64)
-    ends = (shares.cumsum(0) / shares.sum() * image_count).round().long().tolist()
-    if image_count >= len(wanted):
-        before = 0
-        for place, end in enumerate(ends):  # at least one each, and enough left for those that follow
-            before = ends[place] = min(max(end, before + 1), image_count - (len(ends) - 1 - place))
+    if isinstance(held_out, bool) or not isinstance(held_out, int | float) or not 0 <= held_out <= 0.5:
+        raise ItmlabError(f"held_out={held_out!r}", remedy="give the share of val, and of test: 0 to 0.5")
+    first, second = round((1 - 2 * held_out) * image_count), round((1 - held_out) * image_count)
+    if image_count >= 3 and held_out:
+        first = min(max(first, 1), image_count - 2)
+        second = min(max(second, first + 1), image_count - 1)
     order = torch.randperm(image_count, generator=torch.Generator().manual_seed(0))
-    parts = zip(wanted, order.tensor_split(ends[:-1]), strict=True)
+    parts = zip(("train", "val", "test"), order.tensor_split([first, second]), strict=True)
     return {name: part.sort().values for name, part in parts if len(part)}

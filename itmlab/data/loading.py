@@ -48,7 +48,7 @@ def load(
         split: take this split only.
         on_fault: "error", or "skip" to leave faulty rows out, with a warning that counts them.
         train_share: keep this share of the training split (`CaptionSet.reduced`).
-        options: of the reader or of `itmlab.scenes.load`; files also take `proportions`, see `readers.assemble`.
+        options: of the reader or of `itmlab.scenes.load`; files also take `held_out`, see `readers.assemble`.
 
     Raises:
         ItmlabError: an unknown name or option, files that are missing, or faults in them.
@@ -86,7 +86,7 @@ def _read(name: str, root: str | Path | None, faults: Faults, options: dict[str,
     from . import hub, readers
 
     reader = getattr(hub if name == "hub" else readers, READERS[name])
-    splits = {"proportions": options.pop("proportions")} if "proportions" in options else {}
+    held_out = options.pop("held_out", 0.1)
     _check_options(name, reader, options)
     is_shipped = name == "photos" and root is None
     root = readers.SHIPPED if is_shipped else root
@@ -96,7 +96,7 @@ def _read(name: str, root: str | Path | None, faults: Faults, options: dict[str,
     files = reader(root if name == "hub" else Path(root), faults, **options)
     if is_shipped:
         files.regions = readers.shipped_features
-    return readers.assemble(files, faults, **splits)
+    return readers.assemble(files, faults, held_out)
 
 
 def _check_options(name: str, function: Callable[..., Any], options: dict[str, Any]) -> None:

@@ -19,7 +19,7 @@ from PIL import Image
 
 from ..errors import ItmlabError
 from ..storage import inside, ordinary, read_json, usable
-from .captionset import CaptionSet, proportional_splits
+from .captionset import CaptionSet, random_splits
 from .faults import Faults, one_line
 from .identity import content_groups, file_version
 from .pictures import NoPictures, Pictures, check_image, faults_of
@@ -82,18 +82,18 @@ class Files:
     regions: Callable[[list[Any]], Regions | None] = lambda sources: None
 
 
-def assemble(files: Files, faults: Faults, *, proportions: Sequence[float] = (0.8, 0.1, 0.1)) -> CaptionSet:
+def assemble(files: Files, faults: Faults, held_out: float = 0.1) -> CaptionSet:
     """Return the CaptionSet of a reader's files, or raise all faults together.
 
     Args:
         files: the entries and how to open their pictures.
         faults: the faults so far, and the name of the data set.
-        proportions: of train, val and test, if no entry states a split.
+        held_out: the share of val, and of test, if no entry states a split.
 
     >>> entry = Entry("mine.txt", 1, image_id="a", source="a.jpg", captions=[Caption("a dog"), Caption("a hound")])
-    >>> data = assemble(Files([entry], list, lambda *source: None), Faults("mine"), proportions=(0, 0, 1))
+    >>> data = assemble(Files([entry], list, lambda *source: None), Faults("mine"))
     >>> data, data.caption_ids
-    (CaptionSet(mine: 1 images, 2 captions; test 1), ['a#0', 'a#1'])
+    (CaptionSet(mine: 1 images, 2 captions; train 1), ['a#0', 'a#1'])
     """
     located = [entry for entry in files.entries if entry.source is not None]
     for entry, reason in zip(located, faults_of([entry.source for entry in located], files.check), strict=True):
@@ -113,7 +113,7 @@ def assemble(files: Files, faults: Faults, *, proportions: Sequence[float] = (0.
         captions=[caption.text for entry in usable for caption in entry.captions],
         caption_ids=[caption.identifier for entry in usable for caption in entry.captions],
         image_of_caption=[index for index, entry in enumerate(usable) for _ in entry.captions],
-        splits=_splits(usable) or proportional_splits(len(usable), proportions),
+        splits=_splits(usable) or random_splits(len(usable), held_out),
         regions=files.regions(sources),
     )
 

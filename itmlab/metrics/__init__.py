@@ -11,8 +11,6 @@ _NAMES = {  # file -> what it is known for, imported when first asked for
     "spice": "Spice spice_matrix",
     "statistics": "Interval Share holm pearson seeds_needed share smallest_effect verdict",
     "truth": "oracle_recall truth_retrieval",
-    "yardsticks": (
-        "FORMATS Yardstick YardstickItem YardstickRow YardstickTable measure picture_key read_yardstick text_scores"
-    ),
+    "yardsticks": "FORMATS Yardstick YardstickItem YardstickRow YardstickTable measure picture_key read_yardstick",
 }
 __getattr__, __dir__, __all__ = lazy.attach(__name__, submod_attrs={file: n.split() for file, n in _NAMES.items()})

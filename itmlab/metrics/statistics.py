@@ -396,24 +396,17 @@ def pearson(
     >>> round(pearson(torch.tensor([0.1, 0.4, 0.5]), torch.tensor([1.0, 3.0, 5.0]), torch.arange(3)).value, 3)
     0.961
     """
-    x, y, images = torch.as_tensor(measure).double(), torch.as_tensor(ratings).double(), torch.as_tensor(images)
+    x, y, images = (np.asarray(column) for column in (measure, ratings, images))
     if not x.shape == y.shape == images.shape or x.ndim != 1 or len(x) < 2:
-        shapes = f"{tuple(x.shape)}, {tuple(y.shape)} and {tuple(images.shape)}"
+        shapes = f"{x.shape}, {y.shape} and {images.shape}"
         raise ItmlabError(f"a correlation needs two pairs or more, with a measure, a rating and an image; got {shapes}")
-    if not bool(x.isfinite().all() and y.isfinite().all()):
+    if not (np.isfinite(x).all() and np.isfinite(y).all()):
         raise ItmlabError("a measure or rating is not finite", remedy="leave these pairs out")
-    if bool((x == x[0]).all() or (y == y[0]).all()):
-        return Interval(math.nan, math.nan, math.nan)
-    # r of every draw follows from six sums an image; r is the same of standardised values, whose sums keep their digits
-    x, y = ((v - v.mean()) / v.std(correction=0).clamp_min(torch.finfo(v.dtype).tiny) for v in (x, y))
-    moments = torch.stack([torch.ones_like(x), x, y, x * x, y * y, x * y], dim=1)
-    group = images.unique(return_inverse=True)[1]
-    count = int(group.max()) + 1
-    sums = torch.zeros(count, 6, dtype=torch.float64).index_add(0, group, moments)
-    # torch's generator, not `bootstrap`'s, so that printed intervals stay equal to the last digit
-    drawn = torch.randint(count, (draws, count), generator=torch.Generator().manual_seed(seed))
-    times = torch.zeros(draws, count, dtype=torch.float64).scatter_add_(1, drawn, torch.ones_like(drawn).double())
-    n, sum_x, sum_y, xx, yy, xy = torch.cat([sums.sum(0, keepdim=True), times @ sums]).unbind(1)
-    variances = (n * xx - sum_x**2).clamp_min(0) * (n * yy - sum_y**2).clamp_min(0)
-    r = torch.where(variances > 1e-18 * n**4, (n * xy - sum_x * sum_y) / variances.sqrt(), torch.nan)
-    return percentile_interval(r[0].item(), r[1:].numpy())
+
+    def r(pairs: Float[ndarray, "drawn"]) -> float:
+        of_measure, of_ratings = (column[pairs.astype(int)].astype(float) for column in (x, y))
+        if not np.ptp(of_measure) or not np.ptp(of_ratings):
+            return math.nan
+        return np.corrcoef(of_measure, of_ratings)[0, 1]
+
+    return interval(np.arange(len(x)), images, r, times=draws, seed=seed)

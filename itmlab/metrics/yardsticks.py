@@ -30,7 +30,6 @@ from ..data.tables import read_rows, read_text, wrong_caption
 from ..errors import ItmlabError
 from ..fields import check_known
 from ..text.graph import tokenise
-from .perplexity import fluency
 from .statistics import Share, share
 
 Match = Callable[[Sequence[int], Sequence[str]], Float[Tensor, "sentence"]]  # pictures by number, a sentence for each
@@ -253,7 +252,7 @@ def measure(
     Args:
         yardstick: the items.
         match: scores pictures of `yardstick.pictures`, by number, with a sentence each; None leaves only the controls.
-        text: scores of all sentences by something that sees no picture (`text_scores`).
+        text: scores of all sentences by something that sees no picture, such as minus their perplexity.
         seed: of the wrong pictures.
 
     Raises:
@@ -286,11 +285,6 @@ def measure(
         shares = {name: share(right[chosen], pictures[chosen]) for name, right in right_by.items()}
         rows[kind] = YardstickRow(len(chances), fsum(chances) / len(chances), int(ties[chosen].sum()), shares)
     return YardstickTable(yardstick.name, rows, yardstick.left_out)
-
-
-def text_scores(yardstick: Yardstick, by: str) -> Scores:
-    """Return how likely a causal language model ("gpt2", "scenes") finds each sentence: minus its perplexity."""
-    return -fluency(yardstick.sentences, by).perplexity
 
 
 def _scores(yardstick: Yardstick, match: Match, pictures: Int64[Tensor, "item"]) -> Scores:

@@ -51,7 +51,7 @@ PARTS: dict[str, dict[str, Any]] = {
     "info": {"loss": InfoCMR()},
     "features": {"global_features": True},
 }
-COMPARED = ("info_nce", "triplet", "hardest", "sam", "fne", "itcontrast")  # by `python -m itmlab compare`
+COMPARED = ("info_nce", "triplet", "hardest", "sam", "fne")  # by `python -m itmlab compare`
 
 
 def names() -> list[str]:

@@ -55,7 +55,6 @@ class Evaluated:
     ) -> dict[str, Any]:
         """Recall at `ks` in percent as {"i2t": {k: ...}, "t2i": {k: ...}, "rsum": ...} on a split (None: all).
 
-
         Args:
             data: the data set.
             split: the split to rank, or None for all of it.
@@ -221,7 +220,7 @@ def pretrained(name: str) -> Run:
 
 
 class Ensemble(Evaluated):
-    """Runs, of whatever recipes, that vote with their similarities (FNE 2023, Sec. 4.1; METHODS 1.5).
+    """Runs, of whatever recipes, that vote with their similarities (FNE 2023, Sec. 4.1; METHODS 1.5): there two seeds.
 
     Args:
         runs: at least one.
@@ -252,9 +251,7 @@ class Ensemble(Evaluated):
         return total / len(self.members)
 
 
-def ensemble(runs: Sequence[Run]) -> Ensemble:
-    """The ensemble of `runs`; the papers' tables take two seeds of one recipe."""
-    return Ensemble(runs)
+ensemble = Ensemble  # `itmlab.ensemble([run, other])`
 
 
 # What a search finds.

@@ -55,7 +55,7 @@ def test_rows_with_one_id_and_rows_with_one_picture_are_one_image():
     named = dataset([0, 1, 0], caption=["a", "b", "c"], split=["train", "test", "train"])
     for table in (named, named.remove_columns("split")):
         with pytest.warns(UserWarning, match="1 rows repeat the picture"):
-            data = load("hub", dataset=table, proportions=(1, 0, 1))
+            data = load("hub", dataset=table, held_out=0.5)
         assert data.captions == ["a", "c", "b"] and data.image_of_caption.tolist() == [0, 0, 1]
         assert sorted(map(len, data.splits.values())) == [1, 1]
     refused("another picture", load, "hub", dataset=dataset([0, 1], image_id=[7, 7]))

@@ -82,7 +82,7 @@ def test_the_bootstrap_is_near_the_textbooks_interval_of_a_mean():
 def by_drawing(measure, ratings, images, draws, seed) -> tuple[float, float]:
     """The interval from drawing images one by one and correlating the pairs of those drawn."""
     names = images.unique()
-    drawn = torch.randint(len(names), (draws, len(names)), generator=torch.Generator().manual_seed(seed))
+    drawn = np.random.default_rng(seed).integers(len(names), size=(draws, len(names)))
     correlations = []
     for row in drawn:
         pairs = torch.cat([(images == names[index]).nonzero().squeeze(1) for index in row])

@@ -38,7 +38,7 @@ def cache(tmp_path, monkeypatch) -> Path:
 
 @pytest.fixture
 def data(tmp_path) -> CaptionSet:
-    return load("folder", write_folder(tmp_path / "pictures", 4), proportions=(1, 0, 0))
+    return load("folder", write_folder(tmp_path / "pictures", 4))
 
 
 @pytest.fixture

@@ -10,8 +10,9 @@ from torch import Tensor
 
 from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError
+from itmlab.metrics import fluency
 from itmlab.metrics.ranking import require_positives
-from itmlab.metrics.yardsticks import Match, Yardstick, YardstickTable, measure, text_scores
+from itmlab.metrics.yardsticks import Match, Yardstick, YardstickTable, measure
 from itmlab.models.encoded import evaluating
 from itmlab.models.pairs import looked_at
 from itmlab.synthesis.tags import cross_encoder_score
@@ -99,11 +100,12 @@ def run_on_yardstick(
         run: a Run or model; None scores the text-only controls alone.
         yardstick: the items, for example of SugarCrepe.
         images: the pictures, as for `Yardstick.with_pictures`.
-        text: the text-only controls, as `text_scores` takes them.
+        text: causal language models for the text-only controls ("gpt2", "scenes"), by which the likelier sentence is true.
 
     References:
         Hsieh et al. (2023), SugarCrepe.
     """
     chosen = yardstick if run is None else yardstick.with_pictures(images)
     match = None if run is None else matching(run, chosen.pictures)
-    return measure(chosen, match, text={f"text only ({name})": text_scores(chosen, name) for name in text})
+    likely = {f"text only ({name})": -fluency(chosen.sentences, name).perplexity for name in text}
+    return measure(chosen, match, text=likely)
