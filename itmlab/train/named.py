@@ -13,7 +13,7 @@ from ..fields import check_known
 from ..losses import InfoCMR, InfoNCE, SemanticAdaptiveMargin, TripletLoss
 from ..losses.tags import PAPER_WEIGHTS, LossWeights
 from ..models import CrossEncoderConfig, DualEncoderConfig, LateInteractionConfig, OscarDualEncoderConfig
-from ..samplers import FalseNegativeEliminating, Hardest, Oracle, Retrieved, SemiHard
+from ..samplers import FalseNegativeEliminating, Hardest, Oracle, SemiHard
 from ..synthesis import SynHNC
 from .recipes import Recipe
 from .settings import DataSettings, MemorySettings, OptimiserSettings, TagsSettings, TowerSettings
@@ -29,7 +29,6 @@ DUAL: dict[str, dict[str, Any]] = {
     "triplet": {"loss": TripletLoss(reduce="sum")},
     "hardest": {"loss": TripletLoss()},
     "semi_hard": {"sampler": SemiHard()},
-    "retrieved": {"sampler": Retrieved(), "memory": MEMORY},
     "hardest_memory": {"sampler": Hardest(), "memory": MEMORY},  # FNE, Table 3, without FNE
     # controls: what the data's world calls false, and what it calls true though it is not annotated
     "oracle_true_negatives": {"sampler": Oracle(), "memory": MEMORY},
@@ -334,7 +333,7 @@ PHOTO_ENCODER = LateInteractionConfig(
 )
 PHOTO_OPTIMISER = replace(TINY_OPTIMISER, warm_up=0.0)
 PHOTO_DATA = DataSettings(batch_size=64, epochs=24, captions_per_image=1, warm_up_epochs=12, validate_every=2)
-WITHOUT_PHOTOS = ("retrieved", "oracle_true_negatives", "oracle_false_negatives", "oscar", "oscar_sgraf", *CROSS)
+WITHOUT_PHOTOS = ("oracle_true_negatives", "oracle_false_negatives", "oscar", "oscar_sgraf", *CROSS)
 
 
 def _on_photos(method: str, start: str, size: str) -> Recipe:

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError, named
-from ..metrics.cider import Cider, SentenceVectors, pair_scores
+from ..metrics.cider import Cider
 from ..metrics.spice import Spice
 from ..storage import cache_directory, keep
 
@@ -58,18 +58,13 @@ class CaptionRelevance:
 
 
 def _cider_of_pairs(references: list[list[str]]) -> PairScores:
-    """CIDEr-D of pairs, from vectors in single precision: enough for a margin, and half the memory."""
+    """CIDEr-D of pairs; captions that have the same words everywhere are refused."""
     cider = Cider(references)
-    captions, images = (
-        SentenceVectors(vectors.weights.astype(np.float32), vectors.lengths)
-        for vectors in (cider.captions, cider.references)
-    )
-    if not captions.weights.nnz:
+    if not cider.captions.weights.nnz:
         message = "the captions of every image have the same words, so that none tells it apart"
         raise ItmlabError(message, remedy="train with a recipe without adaptive_margin")
-    counts = np.array([len(captions) for captions in references], dtype=np.int64)
-    first = counts.cumsum() - counts
-    return lambda caption, image: pair_scores(captions[caption], images, first[image], counts[image])
+    cider.columns.clear()  # gigabytes of a large set, which pairs of its own captions do not need
+    return cider.pairs
 
 
 class CaptionTruth:

@@ -62,19 +62,19 @@ def evaluate(
         ItmlabError: before scoring, as `check_pools`.
     """
     check_pools(data, ks, folds=folds, relevance=relevance, truth=truth)
-    positives = metrics.positives_by(protocol, data, folds)
+    positives = metrics.positives_by(protocol, data)
     scores = similarity(run, data) if isinstance(run, nn.Module) else run.similarity(data)
     gains = None if relevance is None else relevance_matrix(data, relevance)
     known = data.world.truth() if truth else None
     tables = []
-    for pool in blocks(*positives, len(data), folds):
-        part = pool.of(scores)
-        table = metrics.retrieval(part, pool.pairs, ks=ks)
+    for pool in blocks(data.image_of_caption, len(data), folds):
+        part, right = pool.of(scores), pool.of(positives)
+        table = metrics.retrieval(part, right, ks=ks)
         if known is not None:
-            table["truth"] = metrics.truth_retrieval(part, pool.of(known), pool.pairs, ks=ks)
+            table["truth"] = metrics.truth_retrieval(part, pool.of(known), right, ks=ks)
         if gains is not None:
             phi = pool.of(gains.T).T
-            table["semantic"] = metrics.semantic_retrieval(part, phi, pool.pairs, ks=ks, relevant=max(ks))
+            table["semantic"] = metrics.semantic_retrieval(part, phi, right, ks=ks, relevant=max(ks))
         tables.append(table)
     table = over_folds(tables)
     if relevance is not None:
@@ -105,7 +105,7 @@ def check_pools(
     require_positives(data.image_of_caption, len(data), "image")
     check_known(relevance or RELEVANCES[0], RELEVANCES, "relevance")
     most = max(map(len, data.captions_of_image), default=0) if relevance else 0
-    for pool in blocks(data.image_of_caption, torch.arange(len(data.captions)), len(data), folds):
+    for pool in blocks(data.image_of_caption, len(data), folds):
         images, captions = pool.images.stop - pool.images.start, len(pool.captions)
         for k in ks:
             check_k(k, min(images - bool(relevance), captions - most), where=where, remedy=remedy)

@@ -27,7 +27,7 @@ from ..data.batches import Batch
 from ..errors import ItmlabError
 from ..models import CrossEncoder, EmbeddedRegions
 from ..models.cross_encoder import PAIR_BATCH_SIZE, Tokens, pair_logits
-from ..models.encoded import evaluating
+from ..models.encoded import evaluating, joined
 from ..models.pairs import ImageInputs, all_captions
 from ..samplers.retrieved import mined_negatives
 from ..synthesis import FilteredTopM, Negative
@@ -315,7 +315,7 @@ class Sentences:
 def embed(model: CrossEncoder, inputs: Callable[[Sequence[int]], dict[str, Tensor]], images: Rows) -> EmbeddedRegions:
     """Embed these images, a part of them at a time."""
     parts = images.split(IMAGES_AT_A_TIME)
-    return EmbeddedRegions.joined([model.embed_regions(**inputs(part.tolist())) for part in parts])
+    return joined([model.embed_regions(**inputs(part.tolist())) for part in parts])
 
 
 def word_tokens(

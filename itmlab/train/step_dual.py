@@ -57,7 +57,7 @@ class DualEncoderTask(Task):
         self.momentum = memory = None
         if recipe.memory:
             self.momentum = Momentum(model, m=recipe.memory.momentum)
-            self.encode_slowly = self._encoders(self.momentum)
+            self.encode_slowly = self._encoders(self.momentum.model)
             memory = MomentumQueue(recipe.memory.length, model.config.dimension, device=device)
         self.draws = self.generator  # on a GPU numbers are drawn there, as copying them would wait for it
         if device.type != "cpu":
@@ -135,7 +135,7 @@ class DualEncoderTask(Task):
         part = sentences[rank_slice(len(sentences), self.accelerator)]
         tokens = self.model.prepare_captions([sentence for row in part for sentence in row])
         slow = self.momentum is not None and epoch > 0  # in epoch 0 the memory only fills (METHODS 1.4)
-        encode = self.momentum.encode_captions if slow else self.model.encode_captions
+        encode = self.momentum.model.encode_captions if slow else self.model.encode_captions
         features = self._pooled(encode(to_device(tokens, self.accelerator.device)))
         return FeatureNegatives(features.unflatten(0, allowed.shape), to_device(allowed, features.device))
 
