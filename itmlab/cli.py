@@ -128,7 +128,6 @@ def train(
     root: DataRoot = None,
     option: DataOptions = None,
     max_steps: Annotated[int | None, typer.Option(help="Stop after so many steps (resumable).")] = None,
-    resume: Annotated[bool, typer.Option(help="Continue a run that was begun.")] = True,
 ) -> None:
     """Train a recipe; `accelerate launch -m itmlab train …` does it on several devices."""
     from torch import distributed
@@ -153,7 +152,7 @@ def train(
     chosen = named.replace(**changes)
     try:
         with stopping():
-            show(f"{run}: {progress_of(run_training(chosen, captions, run, resume=resume, max_steps=max_steps))}")
+            show(f"{run}: {progress_of(run_training(chosen, captions, run, max_steps=max_steps))}")
     finally:
         if distributed.is_available() and distributed.is_initialized():
             distributed.destroy_process_group()  # of several processes, those of gloo would abort as they end
@@ -338,7 +337,7 @@ def negatives(
     """Write false sentences made from the captions of a split, as extra negatives for training."""
     from .models.base import saved_config
     from .train.directory import start_directory
-    from .train.negative_files import write_negatives
+    from .train.mining import write_negatives
 
     reader = saved_config(start_directory(model)) if generator == "tags" else None
     captions = load_data(data, root, option, read_by=reader, split=split)

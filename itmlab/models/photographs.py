@@ -27,9 +27,8 @@ from torch import Tensor, nn
 
 from ..data.captionset import CaptionSet
 from ..data.identity import digests
-from ..data.photos import ShippedFeatures
 from ..data.pictures import NoPictures, view
-from ..data.regions import RegionFeatures, with_area
+from ..data.regions import RegionFeatures, Regions, with_area
 from ..errors import ItmlabError, MissingPart
 from ..session import usual_defaults
 from ..storage import cache_directory, keep
@@ -218,7 +217,7 @@ def as_seen_by(model: Any, data: CaptionSet, *, progress: bool = True) -> Captio
     """
     if getattr(model, "config", model).photo_encoder is None or isinstance(data.regions, PhotoRegions):
         return data
-    if isinstance(data.regions, ShippedFeatures) and not photos_installed():
+    if isinstance(data.regions, Regions) and not photos_installed():
         return data
     return with_photo_features(data, progress=progress)
 

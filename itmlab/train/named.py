@@ -158,8 +158,7 @@ def _dual_encoder(method: str, on: str, start: str, size: str) -> Recipe:
         weights, data, optimiser = TINY_DUAL[on, start]
         numbers, prior = (SCRATCH_NUMBERS, 0.01) if start == "scratch" else (TINY_NUMBERS, 0.1)
         model = DualEncoderConfig.tiny() if on == "pictures" else TINY_OSCAR
-        parts = {"loss": TripletLoss(), **_small_parts(method, numbers, prior)}
-        parts["loss"] = tuned(parts["loss"], **numbers)
+        parts = _small_parts(method, numbers, prior)
         warm_up = InfoNCE(numbers["temperature"])
         return Recipe(method, size, model, optimiser=optimiser, data=data, start=weights, warm_up=warm_up, **parts)
     if start == "aligned":
@@ -175,14 +174,12 @@ def _dual_encoder(method: str, on: str, start: str, size: str) -> Recipe:
 
 def _small_parts(method: str, numbers: dict[str, float], prior: float) -> dict[str, Any]:
     """The parts of a method at the size for two cores."""
-    parts = dict(DUAL[method])
+    parts = {"loss": TripletLoss(), **DUAL[method]}
     if "memory" in parts:
         parts["memory"] = TINY_MEMORY
     if isinstance(parts.get("sampler"), FalseNegativeEliminating):
         parts["sampler"] = FalseNegativeEliminating(prior=prior, preset="released")
-    if "sampler" in parts:
-        parts["sampler"] = tuned(parts["sampler"], **numbers)
-    return parts
+    return parts | {name: tuned(parts[name], **numbers) for name in ("loss", "sampler") if name in parts}
 
 
 # What others begin with. Towers see and read before they are aligned, as the papers' do; nothing is matched in them,

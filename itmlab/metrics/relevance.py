@@ -4,6 +4,7 @@ import hashlib
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -14,9 +15,9 @@ from torch import Tensor
 
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError, named
-from ..metrics.cider import Cider
-from ..metrics.spice import Spice
 from ..storage import cache_directory, keep
+from .cider import Cider
+from .spice import Spice
 
 IMAGES_PER_BLOCK = 100  # judged together, which bounds the memory
 FORMAT = 2  # of the cached file: raised when numbers or layout change
@@ -82,34 +83,28 @@ class CaptionTruth:
     """
 
     def __init__(self, data: CaptionSet):
-        self.data, self._by_caption = data, None
+        self.data = data
         if data.world is None:
-            raise ItmlabError(
-                "this dataset has no ground truth",
-                where=data.name,
-                remedy="train on scenes, or with a sampler and margin that do not need it",
-            )
+            remedy = "train on scenes, or with a sampler and margin that do not need it"
+            raise ItmlabError("this dataset has no ground truth", where=data.name, remedy=remedy)
 
-    def judge(self) -> None:
-        """Judge all pairs, or read them from the cache."""
+    @cached_property
+    def _by_caption(self) -> csr_array:
+        """The labels of all pairs, a row per caption: judged, or read from the cache."""
         data = self.data
         some = torch.arange(0, len(data), max(len(data) // 8, 1))
         digest = hashlib.sha256(f"{FORMAT} {data.fingerprint}".encode() + data.world.truth(some).numpy().tobytes())
         path = cache_directory() / "truth" / f"{digest.hexdigest()[:32]}.npz"
-        labels = None
         with suppress(OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):  # none is there, or a damaged one
-            labels = load_npz(path)
-        if labels is None:
-            parts = torch.arange(len(data)).split(IMAGES_PER_BLOCK)
-            labels = vstack([csr_array(data.world.truth(images).numpy()) for images in parts], format="csr")
-            keep(path, lambda file: save_npz(file, labels))
-        self._by_caption = labels.T.tocsr()
+            return load_npz(path).T.tocsr()
+        parts = torch.arange(len(data)).split(IMAGES_PER_BLOCK)
+        labels = vstack([csr_array(data.world.truth(images).numpy()) for images in parts], format="csr")
+        keep(path, lambda file: save_npz(file, labels))
+        return labels.T.tocsr()
 
     def __call__(
         self, captions: Int64[Tensor, "caption"], images: Int64[Tensor, "image"]
     ) -> Int8[Tensor, "caption image"]:
         """1 true, 0 false, -1 undecided: each caption on each image, rows of `data`, on the device of `captions`."""
-        if self._by_caption is None:
-            self.judge()
         labels = self._by_caption[captions.cpu().numpy()][:, images.cpu().numpy()]
         return torch.from_numpy(labels.toarray()).to(captions.device)
