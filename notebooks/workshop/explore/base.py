@@ -228,13 +228,14 @@ class PicturePicker(AnyWidget):
 
     def __init__(self, data: CaptionSet, value: int = 0):
         require_positives(data.image_of_caption, len(data), "image")
-        super().__init__(value=value, page=value // PER_PAGE, layout={"width": "100%"})
         self._data = data
         self._text = [" ".join(captions).casefold() for captions in data.captions_of()]
+        self.value, self.page = value, value // PER_PAGE
+        self._list()  # before the page hears of this widget: what it is told later it may miss while it is busy
+        super().__init__(layout={"width": "100%"})
         self.observe(self._searched, names="query")
         self.observe(self._list, names="page")
         self.observe(self._chosen, names="value")
-        self._list()
 
     def matching(self) -> list[int]:
         """Return the numbers of the pictures that the query finds; all of them for an empty query."""

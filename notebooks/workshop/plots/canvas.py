@@ -135,6 +135,7 @@ def draw_gallery(
     cell = (theme.WIDTH - 2 * SIDE - gap * (columns - 1)) / columns
     letters = max(10, int(cell / 6.9))
     headings = headings or {}
+    verdicts = [shade for shade, _ in theme.TRUTH_LABELS.values()]
     rows: list[list[int]] = []
     for item in range(len(pictures)):
         if not rows or len(rows[-1]) == columns or item in headings:
@@ -154,7 +155,8 @@ def draw_gallery(
             line = {"color": frame or translucent(theme.GREY, 0.35), "width": 5 if frame else 1}
             canvas.rectangle(left - outside, top - outside, cell + 2 * outside, cell + 2 * outside, line=line)
             if badges and badges[item]:
-                look = {"bgcolor": translucent(frame or theme.INK, 0.92), "borderpad": 4, "size": 13}
+                ground = frame if frame in verdicts else theme.INK  # other frames can be as light as the letters
+                look = {"bgcolor": translucent(ground, 0.92), "borderpad": 4, "size": 13}
                 canvas.words(f"<b>{label(badges[item])}</b>", left + 6, top + 6, colour=theme.ON_COLOUR, **look)
             below = top + cell + 8
             for caption in [captions[item]] if isinstance(captions[item], str) else captions[item]:

@@ -67,7 +67,6 @@ def draw_forest(
     title: str = "",
     subtitle: str = "",
     panels: Sequence[str] = (),
-    row_height: int = 28,
 ) -> go.Figure:
     """Draw a forest plot: rows from top to bottom, and the same rows again in each panel.
 
@@ -77,7 +76,6 @@ def draw_forest(
         title: the figure's title.
         subtitle: what was measured.
         panels: names of the panels.
-        row_height: in pixels.
     """
     heads = [label(name, width=88 // len(axes)) for name in panels]
     space = 0.06 if len(axes) < 4 else 0.03
@@ -89,13 +87,14 @@ def draw_forest(
             drawn += [(height, dot) for dot in (cells[column] if cells else ()) if not isnan(dot.value)]
         for look in dict.fromkeys(dot.look for _, dot in drawn):
             _draw_dots(figure, [(height, dot) for height, dot in drawn if dot.look == look], place)
-        _draw_texts(figure, [(height, dot) for height, dot in drawn if dot.text], place)
+        _draw_texts(figure, drawn, place)
         reach = _range([dot for _, dot in drawn], logarithmic=axis.get("type") == "log")
         figure.update_xaxes(**{"range": reach, "showgrid": True, **axis}, **place)
     names = [label(name, width=48, lines=3) if cells else f"<b>{label(name)}</b>" for name, cells in rows]
     heights = {"tickvals": list(range(len(rows))), "ticktext": names, "range": [len(rows) - 0.4, -0.6]}
     figure.update_yaxes(**heights, showgrid=False, zeroline=False)
     figure.update_annotations(font={"size": 14, "color": MUTED})
+    row_height = 11 + 17 * max((name.count("<br>") + 1 for name in names), default=1)
     figure = styled(figure, title, subtitle, height=110 + row_height * len(rows), legend=False)
     above = 26 + 17 * max(head.count("<br>") for head in heads) if heads else 6
     return figure.update_layout(margin_t=figure.layout.margin.t + above)
@@ -119,11 +118,13 @@ def _draw_dots(figure: go.Figure, dots: Sequence[tuple[int, Dot]], place: Mappin
     figure.add_scatter(**points, hovertemplate="%{x:.4g}<extra></extra>", **place)
 
 
-def _draw_texts(figure: go.Figure, dots: Sequence[tuple[int, Dot]], place: Mapping[str, int]) -> None:
+def _draw_texts(figure: go.Figure, drawn: Sequence[tuple[int, Dot]], place: Mapping[str, int]) -> None:
+    dots = [(height, dot) for height, dot in drawn if dot.text]
     # A trace, not annotations: on a logarithmic axis an annotation would need the logarithm.
     ends = [next(value for value in (dot.at, dot.upper, dot.value) if value is not None) for _, dot in dots]
     points = {"x": ends, "y": [height for height, _ in dots], "mode": "markers+text", "textposition": "middle right"}
-    points["marker"] = {"size": 14, "opacity": 0}  # keeps the text away from the dot
+    gap = 22 if any(dot.printed for _, dot in drawn) else 14  # keeps the text away from the dot
+    points["marker"] = {"size": gap, "opacity": 0}
     points["text"] = [label(dot.text, width=36, lines=2) for _, dot in dots]
     points["textfont"] = {"size": 13, "color": INK}
     figure.add_scatter(**points, hoverinfo="skip", cliponaxis=False, **place)
@@ -136,7 +137,8 @@ def _range(dots: Sequence[Dot], *, logarithmic: bool) -> list[float]:
     least, most = min(values, default=0.0), max(values, default=1.0)
     room = (most - least) or 1.0
     texts = 0.4 if any(dot.text for dot in dots) else 0.05
-    return [least - 0.05 * room, most + texts * room]
+    before = 0.1 if any(dot.printed for dot in dots) else 0.05
+    return [least - before * room, most + texts * room]
 
 
 def draw_gains(

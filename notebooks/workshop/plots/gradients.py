@@ -11,10 +11,11 @@ from torch import Generator, Tensor
 from itmlab.losses import Loss
 from itmlab.samplers import Sampler
 
-from .theme import BLUE, INK, MUTED, PAPER, VERMILION, label, styled
+from .theme import BLUE, INK, MUTED, VERMILION, label, styled, translucent
 
 Square = Float[Tensor, "pair pair"]
-PUSH_AND_PULL = ((0.0, BLUE), (0.5, PAPER), (1.0, VERMILION))
+# Zero is clear, so that a dark paper shows through.
+PUSH_AND_PULL = ((0.0, BLUE), (0.5, translucent(BLUE, 0)), (0.5, translucent(VERMILION, 0)), (1.0, VERMILION))
 DRAWS = 400  # of a sampler that draws: the mean gradient is shown
 MARGIN = 0.2  # of the hinge on a sampler's choice
 
@@ -63,9 +64,9 @@ def draw_gradients(scores: Square, rules: Mapping[str, Loss | Sampler], true: Bo
     places = list(range(1, len(scores) + 1))
     for index, (name, values) in enumerate(panels.items()):
         place = {"row": index // columns + 1, "col": index % columns + 1}
-        look = {"colorscale": PUSH_AND_PULL, "zmin": -40, "zmax": 40}
+        look = {"colorscale": PUSH_AND_PULL, "zmin": -50, "zmax": 50}
         if name == "scores":
-            look = {"colorscale": ((0.0, PAPER), (1.0, MUTED)), "zmin": 0, "zmax": 150}
+            look = {"colorscale": ((0.0, translucent(MUTED, 0)), (1.0, MUTED)), "zmin": 0, "zmax": 150}
         texts = [[f"{value:.0f}" if abs(value) >= 0.5 else "" for value in row] for row in values.tolist()]
         cells = {"z": values.tolist(), "x": places, "y": places, "text": texts, "texttemplate": "%{text}"}
         hover = f"{label(name)}: picture %{{y}}, caption %{{x}}: %{{z:.1f}}<extra></extra>"
@@ -74,6 +75,7 @@ def draw_gradients(scores: Square, rules: Mapping[str, Loss | Sampler], true: Bo
             corners = {"x0": column + 0.53, "x1": column + 1.47, "y0": row + 0.53, "y1": row + 1.47}
             figure.add_shape(type="rect", **corners, line={"color": INK, "width": 2.5, "dash": "dot"}, **place)
     ends = [0.5, len(scores) + 0.5]
+    figure.update_traces(textfont_color=INK)
     figure.update_yaxes(range=ends[::-1], dtick=1, showgrid=False, title="picture", title_standoff=2)
     figure.update_xaxes(range=ends, dtick=1, title="caption", title_standoff=2, showline=False, ticks="")
     subtitle = "percent of all pushing; red is pushed down, blue is pulled up; dotted: true, not annotated"

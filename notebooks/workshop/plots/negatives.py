@@ -84,7 +84,7 @@ def draw_synthetic_examples(
             columns[world].append((words, shade))
     if not any(columns[likely]):
         del columns[likely]
-    widths = [1.5, 5.0] + [1.4] * (len(columns) - 3) + [1.5]
+    widths = [1.5, 4.7, 1.2] + [1.6] * (len(columns) - 4) + [1.5]
     return draw_table(columns, title=title, subtitle=subtitle, widths=widths, picture=starts, beside=beside)
 
 

@@ -20,6 +20,7 @@ INK, MUTED, RULE, PANEL, PAPER = "#1F2933", "#5F6B7A", "#E3E7EC", "#F6F7F9", "#F
 ON_COLOUR = "#FDFDFD"  # text on a coloured ground, the same in a dark theme
 NIGHT = {INK: "#E8ECF0", MUTED: "#A8B3C0", RULE: "#39424D", PANEL: "#1C232B", PAPER: "#111418"}  # in a dark theme
 BLUE, ORANGE, GREEN, PURPLE, SKY = "#0072B2", "#E69F00", "#009E73", "#AA4499", "#56B4E9"
+NIGHT_BLUE = "#4DA3DB"  # blue letters in a dark theme
 VERMILION, OLIVE, BROWN, GREY = "#D55E00", "#999933", "#8C5A2B", "#8A94A0"
 PALETTE = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, OLIVE, BROWN)
 MATCH, MISMATCH, POSTERIOR, WEIGHT = BLUE, VERMILION, PURPLE, GREEN
@@ -27,6 +28,7 @@ TRUTH_LABELS = {1: (GREEN, "✓ true"), 0: (VERMILION, "✗ false"), -1: (GREY, 
 METHODS = {  # one colour for each method, in all figures
     **dict.fromkeys(("fne", "with fne", "posterior"), BLUE),
     "fne without memory": "#6F8FD0",
+    **{"positives": MATCH, "negatives": MISMATCH},
     **dict.fromkeys(("hardest", "the hardest"), ORANGE),
     **dict.fromkeys(("hardest memory", "hardest of a memory", "without fne"), BROWN),
     "semi hard": OLIVE,
@@ -60,10 +62,13 @@ def label(text: str, *, width: int | None = None, lines: int | None = None) -> s
     plain = "".join(character if character.isprintable() else " " for character in text)
     if width is None:
         return _literal(plain)
-    # A full stop after a blank must not begin a line.
-    joined = re.sub(r" (?=[.,;:!?]( |$))", "\N{NO-BREAK SPACE}", plain)
-    parts = textwrap.wrap(joined, width, max_lines=lines, placeholder=" …")
+    parts = textwrap.wrap(_joined(plain), width, max_lines=lines, placeholder=" …")
     return "<br>".join(_literal(part.replace("\N{NO-BREAK SPACE}", " ").strip()) for part in parts)
+
+
+def _joined(text: str) -> str:
+    # A full stop or a percent sign after a blank must not begin a line, nor a verdict stand apart from its mark.
+    return re.sub(r"(?<=[✓✗]) | (?=[.,;:!?%]( |$))", "\N{NO-BREAK SPACE}", text)
 
 
 def _literal(text: str) -> str:
@@ -83,7 +88,7 @@ def rich_label(parts: Sequence[tuple[str, str]], *, width: int) -> str:
     """
     shades = iter([shade for text, shade in parts for letter in text if not letter.isspace()])
     written = []
-    for line in textwrap.wrap("".join(text for text, _ in parts), width):
+    for line in textwrap.wrap(_joined("".join(text for text, _ in parts)), width):
         shade, marked = "", []
         for letter in line:
             shade = shade if letter.isspace() else next(shades)
@@ -154,7 +159,9 @@ def titled(figure: go.Figure, title: str, subtitle: str = "") -> go.Figure:
     The figure becomes higher by them, so that the plot keeps its size.
     """
     # Plotly places its own subtitle by measuring the title. That fails in a cell that is out of sight.
-    parts = (label(title, width=70), TITLE), (label(subtitle, width=106), SUBTITLE)
+    names = "<br>".join(figure.layout.yaxis.ticktext or ()).split("<br>")  # to the left of title and plot
+    letters = min(106, int((WIDTH - 16 - max(text_width(name, 13) for name in names)) / 6.5))
+    parts = (label(title, width=70), TITLE), (label(subtitle, width=letters), SUBTITLE)
     text = "<br>".join(f'<span style="{style}">{words}</span>' for words, style in parts if words)
     first = 38 if "<br>" in text else 25  # plotly puts a line that is alone lower, by the height of its capitals
     heading = {"text": text, "y": 1, "yref": "container", "yanchor": "top", "pad": {"t": first}}
@@ -195,14 +202,17 @@ def text_width(text: str, size: float) -> float:
 def night_style(theme: str = '[data-jp-theme-light="false"]') -> str:
     """Return style rules that show figures in dark colours inside elements that match the selector `theme`.
 
-    Only the neutral colours change: ink, grey, lines and paper. The colours of methods can be read on both.
+    Only the neutral colours change: ink, grey, lines and paper. The colours of methods can be read on both, but for
+    thin letters in blue, which become lighter.
     JupyterLab sets the default selector's attribute, so that open figures follow when its theme is switched.
     """
     rules = []
-    for day, night in NIGHT.items():
+    elements = {INK: ":not(rect)", BLUE: ":is(text, tspan)"}  # a dark box behind light words stays dark
+    for day, night in {**NIGHT, BLUE: NIGHT_BLUE}.items():
         channels = f"rgb({', '.join(str(value) for value in bytes.fromhex(day[1:]))})"
+        element = elements.get(day, "")
         for key in ("fill", "stroke", "background"):
             written = (f"{key}: {channels}", f"{key}:{channels}", f"{key}: {day}", f"{key}:{day}")
-            where = ", ".join(f'{theme} .js-plotly-plot [style*="{text}" i]' for text in written)
+            where = ", ".join(f'{theme} .js-plotly-plot [style*="{text}" i]{element}' for text in written)
             rules.append(f"{where} {{ {key}: {night} !important; }}")
     return "\n".join(rules)

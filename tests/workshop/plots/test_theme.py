@@ -57,9 +57,10 @@ def test_a_method_has_one_colour_and_other_names_take_what_is_left():
     assert len(set(shades.values())) == 4
 
 
-def test_dark_style_changes_the_neutral_colours_only():
+def test_dark_style_changes_the_neutral_colours_and_blue_letters_only():
     rules = night_style()
-    assert all(shade in rules for shade in NIGHT.values()) and not any(shade in rules for shade in PALETTE)
+    assert all(shade in rules for shade in NIGHT.values()) and not any(shade in rules for shade in PALETTE[1:])
+    assert rules.count(f'{PALETTE[0]}" i]') == rules.count(f'{PALETTE[0]}" i]:is(text, tspan)') > 0
 
 
 def luminance(shade: str) -> float:
