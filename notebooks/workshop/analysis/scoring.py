@@ -100,7 +100,7 @@ def run_on_yardstick(
         run: a Run or model; None scores the text-only controls alone.
         yardstick: the items, for example of SugarCrepe.
         images: the pictures, as for `Yardstick.with_pictures`.
-        text: causal language models for the text-only controls ("gpt2", "scenes"), by which the likelier sentence is true.
+        text: causal language models of the text-only controls ("gpt2"), which take the likelier sentence.
 
     References:
         Hsieh et al. (2023), SugarCrepe.
