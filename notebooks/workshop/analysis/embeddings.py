@@ -88,7 +88,8 @@ def _tsne(rows: Float[ndarray, "point dimension"]) -> Plane:
     start = (start * (1e-4 / max(start[:, 0].std(), 1e-12))).astype(np.float32)
     perplexity = min(PERPLEXITY, (len(rows) - 1) / 3)
     with threadpool_limits(1):
-        return TSNE(perplexity=perplexity, init=start, max_iter=750, random_state=0, n_jobs=1).fit_transform(rows)
+        method = TSNE(perplexity=perplexity, init=start, max_iter=500, angle=0.7, random_state=0, n_jobs=1)
+        return method.fit_transform(rows)
 
 
 def _umap(rows: Float[ndarray, "point dimension"]) -> Plane:
