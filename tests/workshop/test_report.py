@@ -3,8 +3,9 @@
 import ast
 
 import pytest
-from workshop import report
+from workshop import analysis, papers, plots, report
 
+import itmlab
 from tests.refusals import refused
 
 
@@ -30,7 +31,14 @@ def test_what_cannot_be_measured_is_one_line(page):
     refused("exit code 3", report.measure_page, "R1")
 
 
-@pytest.mark.parametrize("name", report.pages())
-def test_the_code_of_every_page_can_be_compiled(name):
-    if report.BLOCK.search(report.pages()[name].read_text(encoding="utf-8")):
-        ast.parse(report.page_code(name))
+MODULES = {"itmlab": itmlab, "analysis": analysis, "papers": papers, "plots": plots}
+PAGES = [name for name, path in report.pages().items() if report.BLOCK.search(path.read_text(encoding="utf-8"))]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_what_the_code_of_a_page_uses_exists(name):
+    for node in ast.walk(ast.parse(report.page_code(name))):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            exec(ast.unparse(node), {})
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in MODULES:
+            assert hasattr(MODULES[node.value.id], node.attr), f"{node.value.id}.{node.attr}"
