@@ -1,7 +1,7 @@
 """The commands of `python -m itmlab`: train and compare recipes, use runs, parse captions and write negatives.
 
-An error is one line with its remedy; --debug shows where it arose. What a command needs is imported when it is called,
-so that help is quick.
+An error is one line with its remedy; the variable ITMLAB_DEBUG=1 shows where it arose. What a command needs is imported
+when it is called, so that help is quick.
 """
 
 import json
@@ -20,7 +20,7 @@ import typer
 
 from .data.faults import one_line
 from .errors import ItmlabError, printable
-from .storage import cache_directory, cores, read_bytes, unusable
+from .storage import cache_directory, cores, unusable
 
 app = typer.Typer(
     name="itmlab",
@@ -50,16 +50,11 @@ RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run directory, or
 SplitName = Annotated[str, typer.Option(help="train, val, test, or all.")]
 
 
-def open_run(run: str) -> Any:
-    """Return the Run in a directory, or the pretrained one of that name."""
+def run_and_split(run: str, split: str, data: str, root: Path | None, options: Words) -> tuple[Any, Any]:
+    """Return a run (a directory's, or the pretrained one of that name) and a split of data as its model reads them."""
     from .train.run import Run, pretrained
 
-    return Run(Path(run)) if Path(run).is_dir() else pretrained(run)
-
-
-def run_and_split(run: str, split: str, data: str, root: Path | None, options: Words) -> tuple[Any, Any]:
-    """Return a run and a split of the data set, with regions if its model reads them."""
-    opened = open_run(run)
+    opened = Run(Path(run)) if Path(run).is_dir() else pretrained(run)
     return opened, load_data(data, root, options, read_by=opened, split=split)
 
 
@@ -133,7 +128,6 @@ def train(
     root: DataRoot = None,
     option: DataOptions = None,
     max_steps: Annotated[int | None, typer.Option(help="Stop after so many steps (resumable).")] = None,
-    resume: Annotated[bool, typer.Option(help="Continue a run that was begun.")] = True,
 ) -> None:
     """Train a recipe; `accelerate launch -m itmlab train …` does it on several devices."""
     from torch import distributed
@@ -158,7 +152,7 @@ def train(
     chosen = named.replace(**changes)
     try:
         with stopping():
-            show(f"{run}: {progress_of(run_training(chosen, captions, run, resume=resume, max_steps=max_steps))}")
+            show(f"{run}: {progress_of(run_training(chosen, captions, run, max_steps=max_steps))}")
     finally:
         if distributed.is_available() and distributed.is_initialized():
             distributed.destroy_process_group()  # of several processes, those of gloo would abort as they end
@@ -305,12 +299,15 @@ def mine(
 @app.command()
 def parse(
     captions: Annotated[Words, typer.Argument(metavar="[CAPTION]...", help="Sentences.")] = None,
-    file: Annotated[File, typer.Option(help="A text file, a caption per line (- is standard input).")] = None,
+    file: Annotated[File, typer.Option(help="A text file, a caption per line.")] = None,
 ) -> None:
     """Print the objects, attributes and relations of captions."""
+    from .data.tables import read_text
     from .text import parse as parse_captions
 
-    sentences = [*(captions or []), *(read_lines(file) if file else [])]
+    sentences = list(captions or [])
+    if file:
+        sentences += [line for line in read_text(file).splitlines() if line.strip()]
     if not sentences:
         raise ItmlabError("no caption to parse", remedy='python -m itmlab parse "a dog on a sofa", or --file')
     graphs = parse_captions(sentences, progress=len(sentences) > 1000)
@@ -318,16 +315,6 @@ def parse(
         tuples = sorted(graph.tuples(), key=lambda words: (len(words), words))  # objects, attributes, relations
         facts = ", ".join(f"({', '.join(words)})" for words in tuples)
         show(f"{sentence}\n    {facts or 'no object'}")
-
-
-def read_lines(file: Path) -> list[str]:
-    """Return the lines of a text file (- is standard input) that are not blank."""
-    content = sys.stdin.buffer.read() if str(file) == "-" else read_bytes(file, remedy="give a UTF-8 text file")
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ItmlabError(f"cannot be read: {error}", where=str(file), remedy="give a UTF-8 text file") from None
-    return [line for line in text.splitlines() if line.strip()]
 
 
 SETTINGS = "maskings, samples, temperature, keep (tags); number (vse_c)"
@@ -350,7 +337,7 @@ def negatives(
     """Write false sentences made from the captions of a split, as extra negatives for training."""
     from .models.base import saved_config
     from .train.directory import start_directory
-    from .train.negative_files import write_negatives
+    from .train.mining import write_negatives
 
     reader = saved_config(start_directory(model)) if generator == "tags" else None
     captions = load_data(data, root, option, read_by=reader, split=split)
@@ -361,9 +348,6 @@ def negatives(
 # What is installed, which device is used, what is missing and the command that installs it.
 
 
-WORDNET = "  →  apt-get install wordnet-base"
-
-
 @app.command()
 def doctor() -> None:
     """Print what is installed, which device is used, and what is missing with the command that installs it."""
@@ -371,30 +355,25 @@ def doctor() -> None:
 
     from .metrics.wordnet import wordnet
 
+    device = f"CPU, {cores()} cores, {torch.get_num_threads()} threads"
     if torch.cuda.is_available():
-        names = ", ".join(torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count()))
-        device = f"CUDA: {names} (training in bf16)"
-    else:
-        device = f"CPU, {cores()} cores, {torch.get_num_threads()} threads"
+        device = f"CUDA: {torch.cuda.device_count()} of {torch.cuda.get_device_name()} (training in bf16)"
     synonyms = wordnet("auto")
-    packages, is_complete = _packages()
+    no_synonyms = "missing: words match themselves only  →  apt-get install wordnet-base"
     findings = {
         "Python": f"{platform.python_version()} at {sys.executable}",
-        **packages,
+        **_packages(),
         "device": device,
-        "WordNet for SPICE": f"missing: words match themselves only{WORDNET}" if synonyms is None else synonyms.version,
+        "WordNet for SPICE": no_synonyms if synonyms is None else synonyms.version,
         "cache": str(cache_directory()),
     }
-    width = max(map(len, findings))
     for part, finding in findings.items():
-        show(f"{part:<{width}}  {finding}")
-    if not is_complete:
-        raise typer.Exit(1)
+        show(f"{part:<34}{finding}")
 
 
-def _packages() -> tuple[dict[str, str], bool]:
-    """Return the version of each package, or the command that installs it, and whether all required ones are there."""
-    findings, is_complete = {}, True
+def _packages() -> dict[str, str]:
+    """Return the version of each package, or the command that installs it."""
+    findings = {}
     for requirement in requires("itmlab") or []:
         name, extra = re.match(r"[\w.-]+", requirement)[0], re.search(r"extra == ['\"](\w+)", requirement)
         try:
@@ -402,21 +381,12 @@ def _packages() -> tuple[dict[str, str], bool]:
         except PackageNotFoundError:
             note, part = (f"missing (optional: {extra[1]})", f"'.[{extra[1]}]'") if extra else ("missing", ".")
             findings[name] = f"{note}  →  pip install -c constraints.txt -e {part}"
-            is_complete = is_complete and extra is not None
-    return findings, is_complete
-
-
-@app.callback()
-def _options(debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False) -> None:
-    if debug:
-        os.environ["ITMLAB_DEBUG"] = "1"
+    return findings
 
 
 def run_commands(app: typer.Typer) -> None:
     """Run a command line; an ItmlabError or an OSError is one line on standard error and exit status 2."""
     warnings.formatwarning = lambda message, *_, **__: f"warning: {one_line(message, 1000)}\n"  # without its source
-    if "--debug" in sys.argv[1:]:  # wherever it stands
-        sys.argv = [sys.argv[0], "--debug", *(word for word in sys.argv[1:] if word != "--debug")]
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115 (a closed one is None)
     try:
         if sys.stdout is None:

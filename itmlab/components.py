@@ -44,15 +44,9 @@ class Component:
         return getattr(super(), "state_dict", dict)()
 
     def load_state_dict(self, state: dict[str, "Tensor"]) -> None:
-        """Restore what `state_dict` returned.
-
-        Raises:
-            ItmlabError: the state is another component's.
-        """
+        """Restore what `state_dict` returned."""
         if hasattr(super(), "load_state_dict"):
             super().load_state_dict(state)
-        elif state:
-            raise ItmlabError(f"{type(self).__name__} keeps no state, but was given {', '.join(sorted(state))}")
 
 
 def find_component(name: str, kind: type[T]) -> type[T]:
@@ -67,7 +61,7 @@ def find_component(name: str, kind: type[T]) -> type[T]:
     """
     if ":" not in name:
         package = import_module(kind.__module__.rpartition(".")[0])  # that of the base class, such as itmlab.samplers
-        public = [getattr(package, attribute) for attribute in package.__all__]
+        public = [getattr(package, attribute) for attribute in getattr(package, "__all__", ())]
         classes = [cls for cls in public if inspect.isclass(cls) and issubclass(cls, kind)]
         ours = {cls.__name__: cls for cls in classes if dataclasses.is_dataclass(cls)}
         if name not in ours:

@@ -6,30 +6,34 @@ import math
 import types
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from .components import Component, find_component
-from .errors import ItmlabError
+from .errors import ItmlabError, named
 
 T = TypeVar("T")
-hints_of = cache(get_type_hints)  # evaluating the annotations takes a millisecond for every recipe
 
-# What a number may be, and the words for it.
+# What a number may be, and the words for it. A field says so in its annotation: `margin: Annotated[float, FROM_0]`.
 Range = tuple[Callable[[Any], bool], str]
 MOST = 2**20  # a count above this needs more memory than there is
 FROM_1: Range = (lambda value: 1 <= value <= MOST), f"1 or more, at most {MOST}"
 FROM_0: Range = (lambda value: value >= 0), "0 or more"
 ABOVE_0: Range = (lambda value: value > 0), "more than 0"
 BELOW_1: Range = (lambda value: 0 <= value < 1), "0 to below 1"
-FINITE: Range = (lambda value: True), "a finite number"
 
 
 def between(least: float, most: float, *others: Any) -> Range:
     """The range of numbers from `least` to `most`, and the `others` that a value may be as well."""
     words = "".join(f" or {other!r}" for other in others)
-    return (lambda value: value in others or least <= value <= most), f"{least:g} to {most:g}{words}"
+    return (lambda value: value in others or least <= value <= most), f"{least} to {most}{words}"
 
 
+Count = Annotated[int, FROM_1]
+Share = Annotated[float, between(0, 1)]
+Weight = Annotated[float, FROM_0]
+Positive = Annotated[float, ABOVE_0]
+
+UNIONS = (Union, types.UnionType)
 NAMES = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 
 
@@ -52,11 +56,29 @@ def check_ranges(settings: Any, prefix: str, **ranges: Range) -> None:
     Traceback (most recent call last):
     itmlab.errors.ItmlabError: recipe: optimiser.clip must be a finite number, got inf
     """
-    for name, (holds, wanted) in ranges.items():
-        value, field = getattr(settings, name), join(prefix, name)
-        for number in value if isinstance(value, tuple) else (value,):
-            check(not isinstance(number, float) or math.isfinite(number), field, value, "a finite number")
-            check(number is None or holds(number), field, value, wanted)
+    for name, allowed in ranges.items():
+        check_range(getattr(settings, name), allowed, join(prefix, name))
+
+
+def check_fields(settings: Any, prefix: str) -> None:
+    """Check every field of a dataclass against its annotation, and store the value that `typed` makes of it."""
+    for item in dataclasses.fields(settings):
+        value = typed(hints_of(type(settings))[item.name], getattr(settings, item.name), join(prefix, item.name))
+        object.__setattr__(settings, item.name, value)  # the dataclass may be frozen
+
+
+@cache
+def hints_of(kind: type) -> dict[str, Any]:
+    """Return the annotations of a class, with their ranges; evaluating them takes a millisecond for every recipe."""
+    return get_type_hints(kind, include_extras=True)
+
+
+def check_range(value: Any, allowed: Range, field: str) -> None:
+    """Raise an ItmlabError unless a number, or each of a tuple, is finite and in its range; None always passes."""
+    holds, wanted = allowed
+    for number in value if isinstance(value, tuple) else (value,):
+        check(not isinstance(number, float) or math.isfinite(number), field, value, "a finite number")
+        check(number is None or holds(number), field, value, wanted)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
@@ -124,14 +146,15 @@ def typed(hint: Any, value: Any, field: str) -> Any:
         raise refusal(f"{field} is too large a number")
     if hint is Any:
         return value
+    if origin is Annotated:
+        value = typed(arguments[0], value, field)
+        check_range(value, arguments[1], field)
+        return value
     if isinstance(hint, type) and issubclass(hint, Component):
         return _component(hint, value, field)
-    if origin in (Union, types.UnionType):
+    if origin in UNIONS:
         return _typed_by_union(arguments, value, field, hint)
-    if origin is Literal:
-        if value not in arguments:
-            remedy = did_you_mean(value, map(str, arguments))
-            raise refusal(f"{field} is {shown(value)}, not one of its values", remedy)
+    if origin is Literal and value in arguments:
         return value
     if origin is tuple and isinstance(value, (list, tuple)):
         kinds = [arguments[0]] * len(value) if arguments[-1] is Ellipsis else arguments
@@ -146,6 +169,8 @@ def typed(hint: Any, value: Any, field: str) -> Any:
         return float(value)
     if isinstance(hint, type) and isinstance(value, hint) and (hint is bool or not isinstance(value, bool)):
         return value
+    if origin not in (None, Literal, tuple, dict, Mapping):
+        return value  # an annotation of somebody's own class, such as list[str]
     raise refusal(f"{field} must be {name_of(hint)}, got {shown(value)}")
 
 
@@ -160,22 +185,17 @@ def _component(kind: type[Component], value: Any, field: str) -> Component:
     if not isinstance(value, Mapping) or not isinstance(value.get("class"), str):
         remedy = f"pass an instance of a dataclass derived from {kind.__name__}, or its name"
         raise refusal(f"{field} must be a {kind.__name__}, got {shown(value)}", remedy)
-    try:
+    with named(f"recipe: {field}"):
         definition = find_component(value["class"], kind)
         return from_plain(definition, {name: item for name, item in value.items() if name != "class"}, field)
-    except ItmlabError as error:
-        raise error if error.where == "recipe" else refusal(f"{field}: {error}") from None
 
 
 def _typed_by_union(hints: tuple[Any, ...], value: Any, field: str, union: Any) -> Any:
     """Return `value` by the first hint that takes it."""
     if value is None and type(None) in hints:
         return None
-    components = [hint for hint in hints if isinstance(hint, type) and issubclass(hint, Component)]
-    others = [hint for hint in hints if hint not in components and hint is not type(None)]
-    if components and (isinstance(value, Component | Mapping) or not others):
-        return _component(components[0], value, field)
-    if len(others) == 1:
+    others = [hint for hint in hints if hint is not type(None)]
+    if len(others) == 1:  # its own error says more
         return typed(others[0], value, field)
     for hint in others:
         try:
@@ -187,8 +207,10 @@ def _typed_by_union(hints: tuple[Any, ...], value: Any, field: str, union: Any) 
 
 def name_of(hint: Any) -> str:
     """Return a type in words, for an error."""
-    if get_origin(hint) in (Union, types.UnionType):
+    if get_origin(hint) in UNIONS:
         return " or ".join("null" if item is type(None) else name_of(item) for item in get_args(hint))
+    if get_origin(hint) is Literal:
+        return " or ".join(map(repr, get_args(hint)))
     if get_origin(hint) is tuple:
         return "a list" if Ellipsis in get_args(hint) else f"a list of {len(get_args(hint))}"
     return NAMES.get(hint) or getattr(hint, "__name__", str(hint))
@@ -233,7 +255,4 @@ def replaced(settings: T, changes: Mapping[str, Any], field: str = "") -> T:
         plain[name] = replaced(current, inner, join(field, name))
     hints = hints_of(type(settings))
     checked = {name: typed(hints[name], value, join(field, name)) for name, value in plain.items()}
-    try:
-        return dataclasses.replace(settings, **checked)
-    except ItmlabError as error:
-        raise error if error.where == "recipe" else refusal(f"{field}: {error}") from None
+    return dataclasses.replace(settings, **checked)

@@ -1,12 +1,13 @@
 """What tests in several folders ask for."""
 
 import os
+import re
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # `-n 2`: processes share the cores, so each computes on one; before torch asks
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ settings.load_profile("untimed")
 
 SLOW_FOLDERS = {"benchmarks", "browser", "notebooks", "real"}
 REPOSITORY = Path(__file__).resolve().parents[1]
-ORDER = {"notebooks": 0, "browser": 2, "workshop": 3, "text": 3, "training": 3}  # all else 1
+ORDER = {"notebooks": 0, "browser": 2, "train": 3, "workshop": 4, "text": 4}  # all else 1
 SLOW_TESTS = set((Path(__file__).parent / "slow_tests.txt").read_text(encoding="utf-8").split())
 
 
@@ -27,11 +28,29 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="kills and damage by the thousand, not by the dozen")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """The quick selection does not even import files that hold slow tests alone."""
+    if config.option.markexpr == "not slow":
+        config.option.ignore = [*(config.option.ignore or []), *map(str, slow_files())]
+
+
+def slow_files() -> Iterator[Path]:
+    """The files of which every test is slow, and the workshop with the examples in its docstrings."""
+    for path in Path(__file__).parent.rglob("test_*.py"):
+        file, source = path.relative_to(REPOSITORY), path.read_text(encoding="utf-8")
+        tests = re.findall(r"^def (test_\w+)", source, re.MULTILINE)
+        named = bool(tests) and all(f"{file}::{test}" in SLOW_TESTS for test in tests)
+        if named or SLOW_FOLDERS.intersection(file.parts) or "pytestmark = pytest.mark.slow" in source:
+            yield path
+    yield from (REPOSITORY / "notebooks" / "workshop").iterdir()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks `slow` what `pytest -m "not slow"`, the quick selection, leaves out (`tests/slow_tests.py` measures it).
 
     The tour, one piece of many minutes, comes first. The browser's tests, which wait for pages against a clock, come
-    when it is over; with `-n 2` the other process then has studies, text and training.
+    when it is over; with `-n 2` the other process then has training, whose files take longest, and at the end short
+    files, so that both processes end together.
     """
     items.sort(key=lambda item: ORDER.get(Path(item.nodeid).parts[1], 1))
     for item in items:

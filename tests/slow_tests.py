@@ -1,6 +1,7 @@
 """Which tests are slow: `python tests/slow_tests.py REPORT.xml` writes slow_tests.txt from pytest's --junitxml report.
 
-A test (with all its parameters together) is slow from a tenth of a second on. Take the report of a quiet machine.
+A test (with all its parameters together) is slow from a tenth of a second on. Take the report of a quiet machine. What
+a fixture takes counts for the first test that asks for it: a file that needs a costly one has `pytestmark` instead.
 """
 
 import sys

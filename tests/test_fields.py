@@ -41,7 +41,7 @@ WRONG = [
     (float, float("nan"), "a finite number"),
     (float, 10**400, "too large"),
     (int | Literal["all"], "al", "a whole number or"),
-    (Literal["one", "two"], "tow", "did you mean two"),
+    (Literal["one", "two"], "tow", "'one' or 'two'"),
     (tuple[float, float], [1, 2, 3], "a list of 2"),
     (tuple[float, float], [1, "b"], r"x\[1\] must be .*'b'"),
     (dict[str, float], {"a": None}, "x.a must be .*None"),

@@ -173,7 +173,6 @@ class Cached:
     def __init__(self, source: Sequence[Any]):
         self._source, self._left = source, KEPT
         self._items: dict[int, Any] = {}
-        self._lock = threading.Lock()
 
     def __getitem__(self, index: int) -> Any:
         if index in self._items:
@@ -181,10 +180,9 @@ class Cached:
         item = self._source[index]
         arrays = [np.asarray(item)] if isinstance(item, Image.Image) else item
         size = sum(getattr(array, "nbytes", 0) for array in arrays)
-        with self._lock:  # threads that read the same image at once count it once
-            if index not in self._items and size <= self._left:
-                self._left -= size
-                self._items[index] = item
+        if index not in self._items and size <= self._left:
+            self._left -= size
+            self._items[index] = item
         return item
 
 

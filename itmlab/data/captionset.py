@@ -65,7 +65,6 @@ class CaptionSet:
         self.image_ids, self.captions, self.caption_ids = list(image_ids), list(captions), list(caption_ids)
         self.image_of_caption = torch.as_tensor(image_of_caption, dtype=torch.int64)
         self.splits = {key: torch.as_tensor(indices, dtype=torch.int64) for key, indices in splits.items()}
-        self._identity: dict[torch.device, list[Tensor]] = {}
         self._check()
 
     def _check(self) -> None:
@@ -89,8 +88,8 @@ class CaptionSet:
 
     def __getstate__(self) -> dict[str, Any]:
         """The state of copies, which compute their own identity: they may get other pairs, regions or splits."""
-        computed = ("fingerprint", "image_groups", "caption_groups", "captions_of_image")
-        return {name: value for name, value in vars(self).items() if name not in computed} | {"_identity": {}}
+        computed = ("fingerprint", "image_groups", "caption_groups", "captions_of_image", "_identity")
+        return {name: value for name, value in vars(self).items() if name not in computed}
 
     def __len__(self) -> int:
         """The number of images."""
@@ -133,9 +132,7 @@ class CaptionSet:
             captions: indices of captions; all by default.
         """
         device = next((indices.device for indices in (images, captions) if indices is not None), torch.device("cpu"))
-        if device not in self._identity:
-            self._identity[device] = [table.to(device) for table in self._identity_tables()]
-        groups, owners, texts, shared = self._identity[device]
+        groups, owners, texts, shared = (table.to(device) for table in self._identity)
         if images is not None:
             groups = groups[images]
         if captions is not None:
@@ -146,8 +143,9 @@ class CaptionSet:
             mask |= column[:, None] == texts
         return mask
 
+    @cached_property
     @usual_defaults()
-    def _identity_tables(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    def _identity(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Return the group of each image, of each caption's image and of each caption, and what groups share.
 
         The last table has a row for each group of images: the groups of its captions that other images have too, and
@@ -219,24 +217,24 @@ class CaptionSet:
         )
 
     @usual_defaults()
-    def reduced(self, share: float, seed: int = 0) -> "CaptionSet":
-        """Return a set with only a share of the training images (of all images if there are no splits).
+    def reduced(self, share: float) -> "CaptionSet":
+        """Return a set with only a share of the training images.
 
-        The images keep their order. A smaller share is contained in a larger one with the same seed.
+        The images keep their order. The draw is always the same: a smaller share is contained in a larger one.
 
         Args:
             share: above 0 and up to 1; the number of images is rounded, and at least one.
-            seed: of the draw.
 
         Raises:
             ItmlabError: a share outside that range, or no split "train".
         """
-        if not self.splits:
-            return self.select(reduced_rows(len(self), share, seed))
+        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share <= 1:
+            raise ItmlabError(f"share={share!r}", remedy="give a number above 0 and up to 1: 0.1 for a tenth")
         if "train" not in self.splits:
             raise ItmlabError(f'no split "train" to reduce, only {", ".join(self.splits)}', where=self.name)
         training = self.splits["train"]
-        chosen = training[reduced_rows(len(training), share, seed)]
+        order = torch.randperm(len(training), generator=torch.Generator().manual_seed(0))
+        chosen = training[order[: max(1, round(share * len(training)))].sort().values]
         others = [indices for name, indices in self.splits.items() if name != "train"]
         stay = torch.ones(len(self), dtype=torch.bool).index_fill(0, training, False)
         stay[torch.cat([chosen, *others])] = True  # images that another split has too stay
@@ -256,22 +254,10 @@ class CaptionSet:
         return digest_of([*pairs, splits, digests(self.images), features]).hex()
 
 
-def reduced_rows(count: int, share: float, seed: int = 0) -> Int64[Tensor, "n"]:
-    """Return `share` of `count` rows (rounded, at least one), ascending. Smaller shares are contained in larger ones.
-
-    >>> len(reduced_rows(29000, 0.1))
-    2900
-    """
-    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share <= 1:
-        raise ItmlabError(f"share={share!r}", remedy="give a number above 0 and up to 1: 0.1 for a tenth")
-    order = torch.randperm(count, generator=torch.Generator().manual_seed(seed))
-    return order[: max(1, round(share * count))].sort().values
-
-
 def proportional_splits(
-    image_count: int, proportions: Sequence[float] = (0.8, 0.1, 0.1), seed: int = 0
+    image_count: int, proportions: Sequence[float] = (0.8, 0.1, 0.1)
 ) -> dict[str, Int64[Tensor, "n"]]:
-    """Return image indices of train, val and test, drawn by `seed` in these proportions, ascending within each split.
+    """Return image indices of train, val and test, drawn at random in these proportions, ascending within each split.
 
     Every split with a proportion above 0 gets at least one image if there are enough. Others are left out.
     Proportions that are not three shares are an ItmlabError.
@@ -289,6 +275,6 @@ def proportional_splits(
         before = 0
         for place, end in enumerate(ends):  # at least one each, and enough left for those that follow
             before = ends[place] = min(max(end, before + 1), image_count - (len(ends) - 1 - place))
-    order = torch.randperm(image_count, generator=torch.Generator().manual_seed(seed))
+    order = torch.randperm(image_count, generator=torch.Generator().manual_seed(0))
     parts = zip(wanted, order.tensor_split(ends[:-1]), strict=True)
     return {name: part.sort().values for name, part in parts if len(part)}

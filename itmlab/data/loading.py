@@ -1,6 +1,5 @@
 """`load(name, root, **options)`: the one entrance to all data sets."""
 
-import importlib
 import inspect
 from collections.abc import Callable
 from pathlib import Path
@@ -13,15 +12,14 @@ from .faults import Faults
 if TYPE_CHECKING:
     from .captionset import CaptionSet
 
-READERS = {  # functions of `readers`
+READERS = {  # functions of `readers` and `hub`
     "flickr30k": "read_karpathy",
     "coco": "read_karpathy",
     "folder": "read_folder",
-    "photos": "read_photos",
+    "photos": "read_folder",
     "hub": "read_hub",
     "regions": "read_regions",
 }
-SHARED_OPTIONS = ("proportions", "seed")  # of everything that is read from files, see `readers.assemble`
 
 
 def names() -> list[str]:
@@ -34,25 +32,23 @@ def names() -> list[str]:
 
 
 def load(
-    name: "str | Callable[..., CaptionSet] | CaptionSet",
+    name: str,
     root: str | Path | None = None,
     *,
     split: str | None = None,
     on_fault: str = "error",
     train_share: float = 1.0,
-    share_seed: int = 0,
     **options: Any,
 ) -> "CaptionSet":
     """Load a data set. All faults in its files come in one ItmlabError.
 
     Args:
-        name: one of `names()`, or your own CaptionSet, or a function that returns one.
+        name: one of `names()`.
         root: the folder of the files; "photos" without one are the photographs that ship with the package.
         split: take this split only.
         on_fault: "error", or "skip" to leave faulty rows out, with a warning that counts them.
-        train_share: keep this share of the training split, drawn by `share_seed` (`CaptionSet.reduced`).
-        share_seed: see `train_share`.
-        options: of the reader, of `itmlab.scenes.load` or of your function; files also take `proportions` and `seed`.
+        train_share: keep this share of the training split (`CaptionSet.reduced`).
+        options: of the reader or of `itmlab.scenes.load`; files also take `proportions`, see `readers.assemble`.
 
     Raises:
         ItmlabError: an unknown name or option, files that are missing, or faults in them.
@@ -63,57 +59,49 @@ def load(
     """
     from ..session import usual_defaults
 
+    if name not in names():
+        raise ItmlabError(f"there is no data set {name!r}", remedy=did_you_mean(name, names()))
     with usual_defaults():
-        if isinstance(name, str) and name in READERS:
-            data = _read(name, root, Faults(name, on_fault=on_fault), options)
+        if name == "scenes":
+            data = _drawn(root, options)
         else:
-            data = _made(name, root, options)
+            data = _read(name, root, Faults(name, on_fault=on_fault), options)
         if train_share != 1:
-            data = data.reduced(train_share, share_seed)
+            data = data.reduced(train_share)
         return data if split is None else data.split(split)
+
+
+def _drawn(root: str | Path | None, options: dict[str, Any]) -> "CaptionSet":
+    """Return the drawn world."""
+    from .. import scenes
+
+    if root is not None:
+        raise ItmlabError("scenes is not read from files", where="scenes", remedy="leave root out")
+    _check_options("scenes", scenes.load, options)
+    return scenes.load(**options)
 
 
 def _read(name: str, root: str | Path | None, faults: Faults, options: dict[str, Any]) -> "CaptionSet":
     """Read a data set from its files, or from the `datasets` library."""
-    from . import hub, photos, readers
+    from . import hub, readers
 
-    room = {"hub": hub, "photos": photos}.get(name, readers)
-    reader = getattr(room, READERS[name])
-    if name == "photos" and root is None:
-        root = photos.SHIPPED
-    _check_options(name, reader, options, *SHARED_OPTIONS)
+    reader = getattr(hub if name == "hub" else readers, READERS[name])
+    splits = {"proportions": options.pop("proportions")} if "proportions" in options else {}
+    _check_options(name, reader, options)
+    is_shipped = name == "photos" and root is None
+    root = readers.SHIPPED if is_shipped else root
     if name != "hub" and (root is None or not Path(root).exists()):
         message = "no root was given" if root is None else f"there is no {str(root)!r}"
         raise ItmlabError(message, where=name, remedy="give root=, the folder of the files")
-    shared = {option: options.pop(option) for option in SHARED_OPTIONS if option in options}
     files = reader(root if name == "hub" else Path(root), faults, **options)
-    return readers.assemble(files, faults, **shared)
+    if is_shipped:
+        files.regions = readers.shipped_features
+    return readers.assemble(files, faults, **splits)
 
 
-def _made(name: Any, root: Any, options: dict[str, Any]) -> "CaptionSet":
-    """Return a data set that is not read from files: scenes, your own CaptionSet, or what your function returns."""
-    from .captionset import CaptionSet
-
-    if isinstance(name, str) and name != "scenes":
-        raise ItmlabError(f"there is no data set {name!r}", remedy=did_you_mean(name, names()))
-    label = name if isinstance(name, str) else getattr(name, "__name__", type(name).__name__)
-    if root is not None:
-        raise ItmlabError(f"{label} is not read from files", where=label, remedy="leave root out")
-    function = importlib.import_module("itmlab.scenes").load if name == "scenes" else name
-    if callable(function):
-        _check_options(label, function, options)
-        data = function(**options)
-    else:
-        data = function
-    if not isinstance(data, CaptionSet):
-        raise ItmlabError(f"expected a CaptionSet, got {type(data).__name__}", where=label)
-    return data
-
-
-def _check_options(name: str, function: Callable[..., Any], options: dict[str, Any], *more: str) -> None:
+def _check_options(name: str, function: Callable[..., Any], options: dict[str, Any]) -> None:
     parameters = inspect.signature(function).parameters.values()
     known = [parameter.name for parameter in parameters if parameter.kind is inspect.Parameter.KEYWORD_ONLY]
-    known += [option for option in more if option not in known]
     for option in options:
         if option not in known:
             raise ItmlabError(f"there is no option {option!r}", where=name, remedy=did_you_mean(option, known))

@@ -1,8 +1,8 @@
-"""Readers of the published formats: a folder with a table of captions, Karpathy's and COCO's JSON, region features.
+"""Readers of the published formats: a folder with a table of captions, Karpathy's JSON, region features.
 
 A reader returns `Files`: an `Entry` per image, and how their pictures are checked and opened. `assemble` checks ids,
-captions, splits and pictures of all of them, and raises every fault at once, with file and row. For a format of your
-own, write a function that returns a `CaptionSet`, and pass it to `itmlab.load`.
+captions, splits and pictures of all of them, and raises every fault at once, with file and row. A format of your own
+is a function that returns a `CaptionSet`.
 """
 
 import json
@@ -18,7 +18,7 @@ from unicodedata import normalize
 from PIL import Image
 
 from ..errors import ItmlabError
-from ..storage import inside, ordinary, read_json
+from ..storage import inside, ordinary, read_json, usable
 from .captionset import CaptionSet, proportional_splits
 from .faults import Faults, one_line
 from .identity import content_groups, file_version
@@ -82,19 +82,16 @@ class Files:
     regions: Callable[[list[Any]], Regions | None] = lambda sources: None
 
 
-def assemble(
-    files: Files, faults: Faults, *, proportions: Sequence[float] = (0.8, 0.1, 0.1), seed: int = 0
-) -> CaptionSet:
+def assemble(files: Files, faults: Faults, *, proportions: Sequence[float] = (0.8, 0.1, 0.1)) -> CaptionSet:
     """Return the CaptionSet of a reader's files, or raise all faults together.
 
     Args:
         files: the entries and how to open their pictures.
         faults: the faults so far, and the name of the data set.
         proportions: of train, val and test, if no entry states a split.
-        seed: of the random splits.
 
     >>> entry = Entry("mine.txt", 1, image_id="a", source="a.jpg", captions=[Caption("a dog"), Caption("a hound")])
-    >>> data = assemble(Files([entry], list, unchecked), Faults("mine"), proportions=(0, 0, 1))
+    >>> data = assemble(Files([entry], list, lambda *source: None), Faults("mine"), proportions=(0, 0, 1))
     >>> data, data.caption_ids
     (CaptionSet(mine: 1 images, 2 captions; test 1), ['a#0', 'a#1'])
     """
@@ -116,7 +113,7 @@ def assemble(
         captions=[caption.text for entry in usable for caption in entry.captions],
         caption_ids=[caption.identifier for entry in usable for caption in entry.captions],
         image_of_caption=[index for index, entry in enumerate(usable) for _ in entry.captions],
-        splits=_splits(usable) or proportional_splits(len(usable), proportions, seed),
+        splits=_splits(usable) or proportional_splits(len(usable), proportions),
         regions=files.regions(sources),
     )
 
@@ -143,10 +140,6 @@ def _one_per_picture(entries: list[Entry], pictures: Sequence[Image.Image], name
         message = f"{name}: {len(pairs)} pictures occur under several ids or in several splits ({pairs[-1]})"
         warnings.warn(one_line(f"{message} and stay apart; their captions count as positives of each"), stacklevel=2)
     return list(first.values())
-
-
-def unchecked(source: Any, decode: bool) -> None:
-    """The check of sources that are not files."""
 
 
 def _without_faults(entries: Sequence[Entry], faults: Faults) -> list[Entry]:
@@ -311,14 +304,12 @@ def locate(folder: Path, name: Any) -> Path:
     """
     if not isinstance(name, str) or not name.strip():
         raise ItmlabError(f"not the name of a file: {one_line(repr(name), 80)}", where=str(folder))
-    try:
+    with usable(folder):  # a name may be too long
         path = inside(folder, name, remedy="copy the file into the folder, or name the folder that has it with images=")
         if path.exists() or name.isascii():
             return path
         parts = path.relative_to(folder.resolve()).parts
         return inside(folder, str(reduce(_with_part, parts, folder.resolve())))
-    except OSError as error:  # a name too long
-        raise ItmlabError(f"cannot be opened ({one_line(error, 120)})", where=str(folder)) from None
 
 
 def _with_part(folder: Path, part: str) -> Path:
@@ -332,8 +323,20 @@ def _entries_by_form(folder: Path, version: tuple[int, ...]) -> dict[str, Path]:
     return {normalize("NFC", entry.name): entry for entry in folder.iterdir()}
 
 
-# Flickr30K and MS-COCO: one JSON file with captions and splits (Karpathy and Fei-Fei, 2015, Sec. 4), or COCO's own
-# format, whose lists `images` and `annotations` are joined by image id (Lin et al., 2014).
+# Twenty photographs with captions ship with the package. Their pooled features come with them, so that
+# `pretrained("photos")` searches them without the extra "photos".
+
+
+SHIPPED = Path(__file__).parent / "photographs"  # `photographs/LICENSE.md` has the licence of each
+
+
+def shipped_features(sources: Sequence[Path]) -> Regions:
+    """Return the mean over the grid of each photograph that ships, one region per picture."""
+    names = sorted(path.name for path in (SHIPPED / "images").iterdir())  # the rows of the array
+    return Regions([ArrayRow(SHIPPED / "features.npy", names.index(source.name)) for source in sources])
+
+
+# Flickr30K and MS-COCO: one JSON file with captions and splits (Karpathy and Fei-Fei, 2015, Sec. 4).
 
 
 KARPATHY_FOLDERS = ("images", "flickr30k-images", "flickr30k_images", ".")
@@ -342,53 +345,31 @@ KARPATHY_FOLDERS = ("images", "flickr30k-images", "flickr30k_images", ".")
 def read_karpathy(
     root: Path, faults: Faults, *, annotations: str | Path | None = None, images: str | Path | None = None
 ) -> Files:
-    """Read `dataset_flickr30k.json` or `dataset_coco.json`, or captions in COCO's own format, with their pictures.
+    """Read `dataset_flickr30k.json` or `dataset_coco.json` with their pictures.
 
-    Captions in COCO's own format are `captions.json`. COCO's split "restval" is added
-    to the training split, as the field does.
+    COCO's split "restval" is added to the training split, as the field does.
 
     Args:
         root: the folder of all files.
         faults: collects what is wrong, and holds the name, flickr30k or coco.
-        annotations: another file, in either format.
+        annotations: another file.
         images: the folder of pictures, or of COCO's folders (`val2014/`, ...).
     """
     name = f"dataset_{faults.name}.json"
-    found = [*root.glob(name), *root.glob(f"*/{name}"), *root.glob("captions.json")]
+    found = [*root.glob(name), *root.glob(f"*/{name}")]
     path = Path(annotations) if annotations is not None else next(iter(found), None)
     if path is None:
-        message = f"there is no {name} or captions.json"
-        raise ItmlabError(message, where=str(root), remedy="put it there or name it with annotations=")
+        raise ItmlabError(f"there is no {name}", where=str(root), remedy="put it there or name it with annotations=")
     content = read_json(path)
     rows = content.get("images") if isinstance(content, dict) else None
     if not isinstance(rows, list):
-        raise ItmlabError("there is no list 'images' in it", where=str(path), remedy="give Karpathy's or COCO's JSON")
-    if isinstance(content.get("annotations"), list):
-        rows = _as_karpathy(path, rows, content["annotations"], faults)
+        raise ItmlabError("there is no list 'images' in it", where=str(path), remedy="give Karpathy's JSON")
     folder, entries = _folder(root, images, KARPATHY_FOLDERS), []
     for number, row in enumerate(rows):
         place = f"images[{number}]"
         with faults.noting(path, place):
             entries.append(_karpathy_entry(path, place, row, folder))
     return Files(entries)
-
-
-def _as_karpathy(path: Path, images: list[Any], annotations: list[Any], faults: Faults) -> list[Any]:
-    """Return the rows of COCO's own format in Karpathy's, in which every image has its sentences."""
-    of_image: dict[str, list[dict[str, Any]]] = {}
-    for number, row in enumerate(annotations):
-        row = row if isinstance(row, dict) else {}
-        sentence = {"raw": row.get("caption"), "sentid": row.get("id"), "place": f"annotations[{number}]"}
-        of_image.setdefault(str(row.get("image_id")), []).append(sentence)
-    rows = []
-    for row in images:
-        row = row if isinstance(row, dict) else {}
-        sentences = of_image.pop(str(row.get("id")), [])
-        rows.append({"filename": row.get("file_name"), "cocoid": row.get("id"), "sentences": sentences})
-    for identifier, sentences in of_image.items():
-        for sentence in sentences:
-            faults.add(path, sentence["place"], f"a caption without an image: no image has the id {identifier!r}")
-    return rows
 
 
 def _karpathy_entry(path: Path, place: str, row: Any, folder: Path) -> Entry:
@@ -401,8 +382,8 @@ def _karpathy_entry(path: Path, place: str, row: Any, folder: Path) -> Entry:
     entry = Entry(str(path), place, str(row.get("cocoid", name)), source, split=split, has_own_id=True)
     for index, sentence in enumerate(sentences):
         sentence = sentence if isinstance(sentence, dict) else {}
-        where = sentence.get("place", f"{place}.sentences[{index}]")
-        entry.captions.append(Caption(sentence.get("raw"), _text(sentence.get("sentid")), where))
+        caption = Caption(sentence.get("raw"), _text(sentence.get("sentid")), f"{place}.sentences[{index}]")
+        entry.captions.append(caption)
     return entry
 
 
@@ -429,12 +410,11 @@ def read_regions(
         entries = [entry for path in arrays for entry in _array_entries(root, path, faults)]
     else:
         table = Path(captions) if captions is not None else _table(root)
-        folder = root / "regions" if features is None else Path(features)
+        folder = inside(root, "regions") if features is None else Path(features)
         if table is None or not folder.is_dir():
             message = "no {split}_ims.npy, and no table of captions with a folder regions/ of .npz files"
             raise ItmlabError(message, where=str(root), remedy="name them with captions= and features=")
-        archives = inside(root, "regions") if features is None else folder
-        entries = read_captions(table, faults, lambda name: locate(archives, str(Path(name).with_suffix(".npz"))))
+        entries = read_captions(table, faults, lambda name: locate(folder, str(Path(name).with_suffix(".npz"))))
 
     def check(source: Any, whole: bool) -> None:
         if whole:

@@ -6,6 +6,7 @@ from torch import Generator, Tensor
 
 from ..components import Component
 from ..context import Context, wants_context
+from ..fields import check_fields
 from ..samplers.base import Mask, PerAnchor, Scores, check_shapes
 
 Scalar = Float[Tensor, ""]
@@ -17,6 +18,9 @@ class Loss(Component):
     A subclass is a dataclass and implements `forward`. Its fields are its parameters. One that is also a
     `torch.nn.Module` learns (see `Component`).
     """
+
+    def __post_init__(self) -> None:
+        check_fields(self, "loss")
 
     def __call__(
         self, scores: Scores, positives: Mask, positive_scores: PerAnchor, *, context: Context | None = None

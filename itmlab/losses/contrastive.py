@@ -10,13 +10,14 @@ anchor, and noise further candidates of all, so that one class serves both.
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 from torch.nn.functional import normalize
 
-from ..fields import ABOVE_0, between, check_ranges
+from ..fields import MOST, Positive, between
 from .base import Loss, Mask, PerAnchor, Scores
 
 NOISE = 128  # Z in ITContrast
@@ -38,10 +39,7 @@ class InfoNCE(Loss):
     tensor(2.0000)
     """
 
-    temperature: float = TEMPERATURE
-
-    def __post_init__(self) -> None:
-        check_ranges(self, "loss", temperature=ABOVE_0)
+    temperature: Positive = TEMPERATURE
 
     def forward(self, scores: Scores, positives: Mask, positive_scores: PerAnchor) -> PerAnchor:
         """log Σ exp(s/τ) over the match and all negatives, minus s⁺/τ, per anchor."""
@@ -62,11 +60,7 @@ class InfoCMR(InfoNCE):
         Wu et al. (2023), ITContrast, Eq. 7.
     """
 
-    noise: int = NOISE
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_ranges(self, "loss", noise=between(0, 2**20))
+    noise: Annotated[int, between(0, MOST)] = NOISE
 
     def shared_negatives(self, anchors: Float[Tensor, "anchor dimension"], generator: Generator) -> Tensor | None:
         """The noise vectors g_z, one set for both directions."""

@@ -2,17 +2,18 @@
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from ..fields import ABOVE_0, BELOW_1, FINITE, FROM_0, check_ranges
+from ..fields import BELOW_1, Count, Positive, Weight
 from ..samplers.fne import FalseNegativeEliminating, posterior
 from .base import Loss, Mask, PerAnchor, Scores
 from .contrastive import InfoNCE
 
-SHARE = (lambda share: 0 < share <= 1), "above 0, at most 1"
+Part = Annotated[float, (lambda share: 0 < share <= 1, "above 0, at most 1")]
 
 
 @dataclass
@@ -29,11 +30,7 @@ class DebiasedInfoNCE(InfoNCE):
         Chuang et al. (2020), Debiased Contrastive Learning, Eqs. 7 and 8, with one positive (M = 1).
     """
 
-    prior: float = 0.01
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_ranges(self, "loss", prior=BELOW_1)
+    prior: Annotated[float, BELOW_1] = 0.01
 
     def forward(self, scores: Scores, positives: Mask, positive_scores: PerAnchor) -> PerAnchor:
         """−log exp(s⁺/τ) / (exp(s⁺/τ) + N·g) per anchor."""
@@ -61,12 +58,8 @@ class HardNegativeNCE(InfoNCE):
         Radenovic et al. (2023), Filtering, Distillation, and Hard Negatives (DiHT), Sec. 3.3.
     """
 
-    alpha: float = 1.0
-    beta: float = 0.25
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_ranges(self, "loss", alpha=SHARE, beta=FROM_0)
+    alpha: Part = 1.0
+    beta: Weight = 0.25
 
     def forward(self, scores: Scores, positives: Mask, positive_scores: PerAnchor) -> PerAnchor:
         """−log exp(s⁺/τ) / (α·exp(s⁺/τ) + Σ w·exp(s⁻/τ)) per anchor."""
@@ -95,11 +88,8 @@ class SigmoidLoss(Loss):
         Zhai et al. (2023), Sigmoid Loss for Language Image Pre-Training, Algorithm 1.
     """
 
-    scale: float = 10.0
+    scale: Positive = 10.0
     bias: float = -10.0
-
-    def __post_init__(self) -> None:
-        check_ranges(self, "loss", scale=ABOVE_0, bias=FINITE)
 
     def forward(self, scores: Scores, positives: Mask, positive_scores: PerAnchor) -> PerAnchor:
         """−log σ(t·s⁺ + b) − Σ log σ(−t·s⁻ − b) per anchor."""
@@ -123,12 +113,11 @@ class RelabellingInfoNCE(InfoNCE):
     """
 
     prior: float = 1e-3
-    threshold: float = 0.5
-    minimum_positives: int = 200
+    threshold: Part = 0.5
+    minimum_positives: Count = 200
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_ranges(self, "loss", threshold=SHARE)
         # FNE's sampler keeps the statistics of the epoch; nothing is drawn with it
         self.estimate = FalseNegativeEliminating(self.prior, minimum_positives=self.minimum_positives)
 

@@ -5,7 +5,7 @@ Biten et al. (2022), Eq. 7, puts a margin of its own for every anchor and negati
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 from jaxtyping import Float, Int64
@@ -14,7 +14,7 @@ from torch import Generator, Tensor
 from ..components import Component
 from ..context import Direction
 from ..errors import ItmlabError
-from ..fields import ABOVE_0, FROM_0, check_ranges
+from ..fields import FROM_0, Positive, check_fields
 from ..samplers import Hardest, Random, Softest
 from .base import PerAnchor, Scalar, mean_of
 
@@ -50,19 +50,19 @@ class SemanticAdaptiveMargin(Component):
         Biten et al. (2022), Is an Image Worth Five Sentences?, Eq. 7, Tables 4 and 5.
     """
 
-    temperature: float = 10.0
+    temperature: Positive = 10.0
     negatives: Literal["softest", "hardest", "random"] = "softest"
     with_triplet: bool = True
-    ceiling: float = 1.0
+    ceiling: Positive = 1.0
     relevance: Literal["cider", "spice"] = "cider"
     tokenise: Literal["whitespace"] = "whitespace"
-    weight: float = 1.0
-    rank: int | None = None
+    weight: Positive = 1.0
+    rank: Annotated[int | None, FROM_0] = None
     reading: Literal["pairs", "corrected", "printed"] = "pairs"
     preset: Literal["paper", "released"] = "paper"
 
     def __post_init__(self) -> None:
-        check_ranges(self, "adaptive_margin", temperature=ABOVE_0, ceiling=ABOVE_0, weight=ABOVE_0, rank=FROM_0)
+        check_fields(self, "adaptive_margin")
         if self.preset == "released" and self.reading != "pairs":
             remedy = "leave reading at 'pairs': the released preset has its own"
             raise ItmlabError(f"the released adaptive margin has no reading {self.reading!r}", remedy=remedy)

@@ -24,7 +24,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from ..fields import FROM_0, check_ranges
+from ..fields import Weight, check_fields
 from .base import PerAnchor, Scalar, mean_of, upcast
 
 MARGIN = 0.2  # α in the paper's table of hyper-parameters
@@ -164,14 +164,14 @@ class LossWeights:
         ItmlabError: a weight is negative or not finite.
     """
 
-    retrieved: float = 1.0
-    masked_language: float = 0.1
-    synthetic: float = 1e-3
-    discrimination: float = 1e-3
-    correction: float = 1e-3
+    retrieved: Weight = 1.0
+    masked_language: Weight = 0.1
+    synthetic: Weight = 1e-3
+    discrimination: Weight = 1e-3
+    correction: Weight = 1e-3
 
     def __post_init__(self) -> None:
-        check_ranges(self, "tags.weights", **dict.fromkeys(self.named(), FROM_0))
+        check_fields(self, "tags.weights")
 
     def named(self) -> dict[str, float]:
         """Return every weight by the name of its loss."""

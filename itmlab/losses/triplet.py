@@ -12,7 +12,7 @@ that batches of different sizes share one scale.
 from dataclasses import dataclass
 from typing import Literal
 
-from ..fields import FROM_0, check, check_ranges
+from ..fields import Weight
 from .base import Loss, Mask, PerAnchor, Scores
 
 
@@ -33,12 +33,8 @@ class TripletLoss(Loss):
     tensor(0.7500)
     """
 
-    margin: float = 0.2
+    margin: Weight = 0.2
     reduce: Literal["sum", "hardest"] = "hardest"
-
-    def __post_init__(self) -> None:
-        check_ranges(self, "loss", margin=FROM_0)
-        check(self.reduce in ("sum", "hardest"), "loss.reduce", self.reduce, "sum or hardest")
 
     def forward(self, scores: Scores, positives: Mask, positive_scores: PerAnchor) -> PerAnchor:
         """[α − s⁺ + s⁻]₊ per anchor, of all negatives or of the hardest."""

@@ -71,8 +71,7 @@ def _measures_per_query(
     truth: Int8[Tensor, "query candidate"] | None,
 ) -> dict[str, Float64[Tensor, "query"]]:
     """All measures of one direction, 0 to 1; NaN where a query has no value."""
-    owner, rank = ranks(scores, *marked_pairs(scores, positives), best_only=True)
-    rank = rank[owner.argsort()]
+    _, rank = ranks(scores, *marked_pairs(scores, positives), best_only=True)
     values = {f"R@{k}": (rank < k).double() for k in CUTOFFS}
     if gains is not None:
         for kind, without in (("N", None), ("N(N)", positives)):

@@ -73,26 +73,27 @@ class Cider:
     Attributes:
         captions: the references, image by image, as captions.
         references: the references as references.
+        columns: the column of each n-gram, which only captions that are not references need.
     """
 
     def __init__(self, references: Sequence[Sequence[str]]):
         self.references_per_image = check_references(references, str)
-        self.sentences = caption_words([caption for captions in references for caption in captions])
-        if not any(self.sentences):
+        sentences = caption_words([caption for captions in references for caption in captions])
+        if not any(sentences):
             raise ItmlabError("no reference has a word in it", remedy="give at least one caption with words")
         if len(references) < 2:
             message = "with the document frequencies of a single image every word has the weight 0"
             raise ItmlabError(message, remedy="give the references of several images")
         self.first = self.references_per_image.cumsum() - self.references_per_image
         self.image = np.repeat(np.arange(len(references)), self.references_per_image)
-        counts, self._columns = count_ngrams(self.sentences)
+        counts, self.columns = count_ngrams(sentences)
         # an image with all its captions is one document
         row = np.repeat(self.image, np.diff(counts.indptr))
         in_images = np.unique(row * counts.shape[1] + counts.indices.astype(np.int64)) % counts.shape[1]
         self._documents = np.bincount(in_images, minlength=counts.shape[1])
         self._levels = counts.max(axis=0).toarray().astype(np.int64)
-        self.captions = self._vectors(self.sentences, counts, self._columns)
-        self.references = self._vectors(self.sentences, counts, self._columns, times_count=True)
+        self.captions = self._vectors(sentences, counts, self.columns)
+        self.references = self._vectors(sentences, counts, self.columns, times_count=True)
 
     def matrix(
         self, captions: Sequence[str] | None = None, *, leave_one_out: bool = False
@@ -114,10 +115,25 @@ class Cider:
         if leave_one_out:
             check_left_out(captions, self.references_per_image)
             for rows in np.array_split(np.arange(len(self.image)), len(self.image) // CHUNK + 1):
-                images = self.image[rows]
-                span = self.first[images], self.references_per_image[images]
-                scores[rows, images] = pair_scores(self.captions[rows], self.references, *span, without=rows)
+                scores[rows, self.image[rows]] = self.pairs(rows, self.image[rows], left_out=True)
         return torch.from_numpy(scores)
+
+    def pairs(self, captions: Pair, images: Pair, *, left_out: bool = False) -> Float32[Numbers, "pair"]:
+        """Return CIDEr-D of references, numbered image by image, each with one image.
+
+        Args:
+            captions: the number of a reference, per pair.
+            images: the number of an image, per pair.
+            left_out: a caption is not compared with itself.
+        """
+        count = self.references_per_image[images]
+        pair, reference = np.repeat(np.arange(len(count)), count), _runs(self.first[images], count)
+        if left_out:
+            others = reference != captions[pair]
+            pair, reference, count = pair[others], reference[others], count - 1
+        left, right = self.captions[captions[pair]], self.references[reference]
+        products = np.asarray((left.weights * right.weights).sum(axis=1)) * length_penalty(left.lengths - right.lengths)
+        return (np.bincount(pair, weights=products, minlength=len(count)) * SCALE / ORDERS / count).astype(np.float32)
 
     def _vectors(
         self, sentences: list[list[str]], counts: csr_array, columns: Mapping[str, int], *, times_count: bool = False
@@ -132,7 +148,7 @@ class Cider:
             columns: as `count_ngrams` returns them.
             times_count: multiply by the count, for references.
         """
-        place = np.fromiter((self._columns.get(ngram, -1) for ngram in columns), np.int64, len(columns))
+        place = np.fromiter((self.columns.get(ngram, -1) for ngram in columns), np.int64, len(columns))
         documents = np.where(place < 0, 1, self._documents[place])  # an n-gram that no image has counts as seen once
         rarity = np.log(len(self.references_per_image)) - np.log(documents)
         orders = np.fromiter((ngram.count(" ") for ngram in columns), np.int64, len(columns))
@@ -190,27 +206,6 @@ def count_ngrams(sentences: Sequence[Sequence[str]]) -> tuple[csr_array, dict[st
                 rows.append(row)
     counts = coo_array((np.ones(len(rows)), (rows, columns)), shape=(len(sentences), len(column_of)))
     return counts.tocsr(), column_of  # repetitions add up
-
-
-def pair_scores(
-    captions: SentenceVectors, references: SentenceVectors, first: Pair, count: Pair, *, without: Pair | None = None
-) -> Float32[Numbers, "pair"]:
-    """Return CIDEr-D of each caption with one image.
-
-    Args:
-        captions: one per pair.
-        references: of all images.
-        first: the number of the image's first reference.
-        count: how many references follow each other from there.
-        without: the number of a reference to leave out.
-    """
-    pair, reference = np.repeat(np.arange(len(count)), count), _runs(first, count)
-    if without is not None:
-        others = reference != without[pair]
-        pair, reference, count = pair[others], reference[others], count - 1
-    left, right = captions[pair], references[reference]
-    products = np.asarray((left.weights * right.weights).sum(axis=1)) * length_penalty(left.lengths - right.lengths)
-    return (np.bincount(pair, weights=products, minlength=len(count)) * SCALE / ORDERS / count).astype(np.float32)
 
 
 def length_penalty(difference: Int64[Numbers, "*shape"]) -> Float64[Numbers, "*shape"]:

@@ -1,7 +1,6 @@
 """ECCV Caption (Chun et al. 2022): people's judgements of COCO's test split."""
 
 import importlib
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -58,9 +57,7 @@ def eccv_caption(
 
 def _judgements() -> Any:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it advises to install a faster JSON reader
-            return importlib.import_module("eccv_caption").Metrics()
+        return importlib.import_module("eccv_caption").Metrics()
     except ImportError:
         raise MissingPart("eccv_caption", "pip install eccv_caption", needed_for="ECCV Caption") from None
 

@@ -10,11 +10,12 @@ from statistics import fmean
 from typing import Any, Literal
 
 import torch
-from jaxtyping import Bool, Float, Float64, Int64
+from jaxtyping import Bool, Float, Float64, Int64, Shaped
 from torch import Tensor
 
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
+from ..fields import check_known
 
 Scores = Float[Tensor, "anchor candidate"]
 Mask = Bool[Tensor, "anchor candidate"]
@@ -47,8 +48,7 @@ def recall(similarity: Scores, positives: Mask, k: int, *, sense: Sense = "any")
 
 def recalls_at(similarity: Scores, pairs: Pairs, ks: Sequence[int], sense: Sense = "any") -> dict[int, float]:
     """Return `recall` for each k, of positives as indices."""
-    if sense not in ("any", "share"):
-        raise ItmlabError(f"recall has no sense {sense!r}", remedy='choose "any" or "share"')
+    check_known(sense, ("any", "share"), "sense of recall")
     for k in ks:
         check_k(k, similarity.shape[1])
     owner, rank = ranks(similarity, *pairs, best_only=sense == "any")
@@ -58,7 +58,7 @@ def recalls_at(similarity: Scores, pairs: Pairs, ks: Sequence[int], sense: Sense
 
 
 def ranks(similarity: Scores, anchor: Numbers, candidate: Numbers, *, best_only: bool) -> Pairs:
-    """Return the anchor and the rank (0 is first) of every positive pair, or of each anchor's best one only.
+    """Return the anchor and the rank (0 is first) of every positive pair, or of each anchor's best one only, in order.
 
     Ties are counted against the model: a negative that scores the same as a positive stands before it, so that a model
     which scores everything alike finds nothing. With distinct scores this is the rank of a sort.
@@ -89,7 +89,9 @@ def ranks(similarity: Scores, anchor: Numbers, candidate: Numbers, *, best_only:
         equals = torch.bincount(anchor[scores >= thresholds[anchor]], minlength=len(similarity))
         owners.append(anchor[chosen])
         pair_ranks.append((at_least - equals + turn)[anchor[chosen]])
-    return torch.cat(owners), torch.cat(pair_ranks)
+    owner = torch.cat(owners)
+    order = owner.sort(stable=True).indices
+    return owner[order], torch.cat(pair_ranks)[order]
 
 
 def expected_recalls(similarity: Scores, positives: Mask, ks: Sequence[int]) -> dict[int, Float64[Tensor, "anchor"]]:
@@ -138,9 +140,9 @@ def check_matrices(similarity: Scores, other: Tensor, name: str) -> None:
         raise ItmlabError(f"similarity and {name} must be matrices of one shape; got {shapes}")
 
 
-def positive_pairs(similarity: Scores, positives: Mask | Pairs) -> Pairs:
+def positive_pairs(similarity: Scores, positives: Mask) -> Pairs:
     """Return the (anchor, candidate) indices of positives in which every anchor has one, else an ItmlabError."""
-    pairs = positives if isinstance(positives, tuple) else marked_pairs(similarity, torch.as_tensor(positives).bool())
+    pairs = marked_pairs(similarity, torch.as_tensor(positives))
     if len(similarity) == 0:
         raise ItmlabError("there is nothing to rank: the similarity matrix is empty")
     require_positives(pairs[0], len(similarity), "query")
@@ -165,8 +167,7 @@ def check_k(k: int, candidates: int, *, name: str = "k", where: str | None = Non
     """Raise an ItmlabError unless k is a whole number from 1 to the number of candidates (METHODS 2.3)."""
     if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= candidates:
         choice = f"choose {name} from 1 to {candidates}" if candidates > 0 else "rank more candidates"
-        message = f"{name}={k} of {max(candidates, 0)} candidates"
-        raise ItmlabError(message, where=where, remedy=remedy or choice)
+        raise ItmlabError(f"{name}={k} of {max(candidates, 0)} candidates", where=where, remedy=remedy or choice)
 
 
 # Both directions.
@@ -199,55 +200,29 @@ def chance_rsum(positives: Mask, ks: Sequence[int]) -> float:
 
 def retrieval(
     similarity: Float[Tensor, "image caption"],
-    positives: Bool[Tensor, "image caption"] | Pairs | None = None,
+    positives: Bool[Tensor, "image caption"],
     *,
     ks: Sequence[int] = (1, 5, 10),
-    sense: Sense = "any",
 ) -> dict[str, Any]:
     """Return recall of a score matrix in both directions: {"i2t": {k: percent}, "t2i": ..., "rsum": their sum}.
 
     Args:
         similarity: scores of the model.
-        positives: the pairs that belong together, as a mask or as indices (image, caption); by default every image has
-            the same number of captions, in order.
+        positives: the pairs that belong together; each image and each caption must have one.
         ks: the cut-offs.
-        sense: as for `recall`.
 
     Raises:
         ItmlabError: as `recall`.
 
-    >>> table = retrieval(torch.eye(3).repeat_interleave(2, dim=1), ks=(1, 2))
+    >>> positives = torch.eye(3).repeat_interleave(2, dim=1).bool()
+    >>> table = retrieval(positives.float(), positives, ks=(1, 2))
     >>> table["i2t"], table["rsum"]
     ({1: 100.0, 2: 100.0}, 400.0)
     """
-    similarity = torch.as_tensor(similarity)
-    image, caption = both_ways(similarity, positives)
-    i2t = recalls_at(similarity, (image, caption), ks, sense)
-    t2i = recalls_at(similarity.T, (caption, image), ks, sense)
+    similarity, positives = torch.as_tensor(similarity), torch.as_tensor(positives)
+    i2t = recalls_at(similarity, positive_pairs(similarity, positives), ks)
+    t2i = recalls_at(similarity.T, positive_pairs(similarity.T, positives.T), ks)
     return {"i2t": i2t, "t2i": t2i, "rsum": sum(i2t.values()) + sum(t2i.values())}
-
-
-def both_ways(similarity: Float[Tensor, "image caption"], positives: Mask | Pairs | None) -> Pairs:
-    """Return the positives of `retrieval` as indices; each image and each caption must have one."""
-    if similarity.ndim != 2:
-        raise ItmlabError(f"similarity must be (image, caption), not {tuple(similarity.shape)}")
-    images, captions = similarity.shape
-    if positives is None:
-        if images == 0 or captions == 0 or captions % images:
-            message = f"{captions} captions are not the same number for each of {images} images"
-            raise ItmlabError(message, remedy="pass positives=")
-        caption = torch.arange(captions, device=similarity.device)
-        return caption // (captions // images), caption
-    image, caption = positive_pairs(similarity, positives)
-    require_positives(caption, captions, "caption")
-    return image, caption
-
-
-def positive_mask(similarity: Float[Tensor, "image caption"], positives: Mask | Pairs | None) -> Mask:
-    """Return the positives of `retrieval` as a mask."""
-    mask = torch.zeros(similarity.shape, dtype=torch.bool)
-    mask[both_ways(similarity, positives)] = True
-    return mask
 
 
 def over_folds(tables: Sequence[Any]) -> Any:
@@ -264,59 +239,43 @@ def over_folds(tables: Sequence[Any]) -> Any:
 PROTOCOLS = ("field", "corrected")
 
 
-def positives_by(protocol: str, data: CaptionSet, folds: int = 1) -> Pairs:
-    """Return the positives of a data set as indices (image, caption), by the name of a protocol.
+def positives_by(protocol: str, data: CaptionSet) -> Bool[Tensor, "image caption"]:
+    """Return the positives of a data set by the name of a protocol.
 
-    "field" is what papers report: an image and its own captions. Images of equal content in a fold are one image, with
-    the captions of all. "corrected" adds the captions that other images of the same fold have word for word (capital
-    letters, blanks and punctuation aside, as in training and mining: `CaptionSet.matches`). The text alone does not say
-    which of the images is meant. These are 314 captions of COCO's 5K test split.
+    "field" is what papers report: an image and its own captions. Images of equal content are one image, with the
+    captions of all. "corrected" adds the captions that other images have word for word (capital letters, blanks and
+    punctuation aside, as in training and mining: `CaptionSet.matches`). The text alone does not say which of the images
+    is meant. These are 314 captions of COCO's 5K test split.
 
     Args:
         protocol: "field" or "corrected".
         data: the images and captions.
-        folds: as for `blocks`.
 
     Raises:
         ItmlabError: another protocol.
     """
-    if protocol not in PROTOCOLS:
-        raise ItmlabError(f"there is no protocol {protocol!r}", remedy=f"choose one of {', '.join(PROTOCOLS)}")
-    owners, groups = data.image_of_caption, data.image_groups
-    fold_of = torch.arange(len(data)) * folds // max(len(data), 1)
-    rows, columns = [], []
-    for fold in range(folds):
-        images, captions = (fold_of == fold).nonzero().flatten(), (fold_of[owners] == fold).nonzero().flatten()
-        if protocol == "corrected":
-            mask = data.matches(images, captions)
-        else:
-            mask = groups[images, None] == groups[owners[captions]]
-        image, caption = mask.nonzero(as_tuple=True)
-        rows.append(images[image])
-        columns.append(captions[caption])
-    return torch.cat(rows), torch.cat(columns)
+    check_known(protocol, PROTOCOLS, "protocol")
+    return data.matches() if protocol == "corrected" else data.positives
 
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """A block of images with all their captions, and the pairs (row, column) in it that belong together."""
+    """A block of images with all their captions."""
 
     images: slice
     captions: Int64[Tensor, "caption"]
-    pairs: Pairs
 
-    def of(self, matrix: Float[Tensor, "image caption"]) -> Float[Tensor, "image caption"]:
+    def of(self, matrix: Shaped[Tensor, "image caption"]) -> Shaped[Tensor, "image caption"]:
         """Return the block of an (image, caption) matrix; the matrix itself if it is the only block."""
         rows = matrix[self.images]
         return rows if len(self.captions) == rows.shape[1] else rows.index_select(1, self.captions)
 
 
-def blocks(image: Numbers, caption: Numbers, images: int, folds: int) -> list[Pool]:
+def blocks(image_of_caption: Int64[Tensor, "caption"], images: int, folds: int) -> list[Pool]:
     """Return consecutive blocks of equally many images, each with its own captions (COCO's 1K: 5 folds of 1,000).
 
     Args:
-        image: of each positive pair.
-        caption: of each positive pair.
+        image_of_caption: the image of each caption.
         images: the number of images.
         folds: the number of blocks.
     """
@@ -325,7 +284,6 @@ def blocks(image: Numbers, caption: Numbers, images: int, folds: int) -> list[Po
     size = images // folds
     consecutive = []
     for first in range(0, images, size):
-        inside = (image >= first) & (image < first + size)
-        columns, column = caption[inside].unique(return_inverse=True)
-        consecutive.append(Pool(slice(first, first + size), columns, (image[inside] - first, column)))
+        inside = (image_of_caption >= first) & (image_of_caption < first + size)
+        consecutive.append(Pool(slice(first, first + size), inside.nonzero().flatten()))
     return consecutive

@@ -21,7 +21,7 @@ from jaxtyping import Bool, Float, Float64, Int64
 from torch import Tensor
 
 from ..errors import ItmlabError
-from .ranking import Mask, Pairs, Scores, check_k, check_matrices, check_not_nan, positive_mask, retrieval
+from .ranking import Mask, Scores, check_k, check_matrices, check_not_nan
 
 
 def semantic_recall_of_each(
@@ -210,27 +210,27 @@ def _first(similarity: Scores, relevance: Scores, k: int, removed: Mask) -> Int6
     return order
 
 
-# Every measure of a retrieval that SAM reports (Tables 2 to 4), in both directions.
+# SR and NCS as SAM reports them (Tables 2 to 4), both directions. The recalls R^V are those of `ranking.retrieval`.
 
 
 def semantic_retrieval(
     similarity: Float[Tensor, "image caption"],
     relevance: Float[Tensor, "caption image"],
-    positives: Mask | Pairs | None = None,
+    positives: Bool[Tensor, "image caption"],
     *,
     ks: Sequence[int] = (1, 5, 10),
     relevant: int = 10,
 ) -> dict[str, Any]:
-    """Return R^V, R, SR and NCS of a score matrix, `table["NCS"]["i2t"][5]` in percent, and their sums.
+    """Return SR and NCS of a score matrix, `table["NCS"]["i2t"][5]` in percent, and the sums of NCS.
 
-    Measures: "RV" (any ground truth found), "R" (share found), "SR" (of the `relevant` most relevant) and "NCS" (as
-    `ncs`); "SR(N)" and "NCS(N)" without ground truth. Sums: "Rsum" (of RV), "Nsum", "Nsum(N)".
-    "unanswered" counts, by measure and direction, the queries that are left out because nothing is relevant to them.
+    Measures: "SR" (of the `relevant` most relevant) and "NCS" (as `ncs`); "SR(N)" and "NCS(N)" without ground truth.
+    Sums: "Nsum", "Nsum(N)". "unanswered" counts, by measure and direction, the queries that are left out because
+    nothing is relevant to them.
 
     Args:
         similarity: scores of the model.
         relevance: of each image to each caption.
-        positives: as for `retrieval`.
+        positives: the ground truth.
         ks: the cut-offs.
         relevant: how many of the most relevant SR seeks.
 
@@ -239,13 +239,9 @@ def semantic_retrieval(
     """
     similarity, relevance = torch.as_tensor(similarity), torch.as_tensor(relevance)
     check_matrices(similarity, relevance.T, "the transpose of relevance")
-    annotated = positive_mask(similarity, positives)
     table: dict[str, Any] = {"unanswered": {}}
-    for name, sense in (("RV", "any"), ("R", "share")):
-        reached = retrieval(similarity, positives, ks=ks, sense=sense)
-        table[name] = {side: reached[side] for side in ("i2t", "t2i")}
     depths = {"retrieved": max(ks), "ideal": max(*ks, relevant)}
-    sides = {"i2t": (similarity, relevance.T, annotated), "t2i": (similarity.T, relevance, annotated.T)}
+    sides = {"i2t": (similarity, relevance.T, positives), "t2i": (similarity.T, relevance, positives.T)}
     for mark in ("", "(N)"):
         for side, (scores, gains, truth) in sides.items():
             ranking = SemanticRanking.of(scores, gains, without=truth if mark else None, **depths)
@@ -256,6 +252,5 @@ def semantic_retrieval(
             for name, of_k in measures.items():
                 table.setdefault(name, {})[side] = {k: _mean(of_k[k], f"{name}@{k} {side}") for k in ks}
                 table["unanswered"].setdefault(name, {})[side] = int(of_k[max(ks)].isnan().sum())
-    for name, measure in (("Rsum", "RV"), ("Nsum", "NCS"), ("Nsum(N)", "NCS(N)")):
-        table[name] = sum(sum(sides.values()) for sides in table[measure].values())
+        table[f"Nsum{mark}"] = sum(sum(values.values()) for values in table[f"NCS{mark}"].values())
     return table

@@ -9,7 +9,6 @@ All pairs of captions and images at once are products of sparse matrices: (capti
 image). The published program counts the caption's matches in both shares; without synonyms that is the same.
 """
 
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, cached_property
 from itertools import combinations, product
@@ -24,7 +23,7 @@ from ..text.graph import SceneGraph
 from ..text.parsing import parse
 from .cider import check_left_out
 from .wordnet import wordnet
-from .words import check_captions, check_references
+from .words import check_captions, check_references, warn_of_empty
 
 Text = str | SceneGraph
 CHUNK = 1024  # captions scored at once, which bounds the memory
@@ -65,10 +64,11 @@ class Spice:
         installed = wordnet(synonyms)
         self.synonyms = "none" if installed is None else f"wordnet {installed.version}"
         self._synsets = None if installed is None else installed.synsets
-        graphs = iter(_graphs([caption for captions in references for caption in captions]))
+        self._graphs = _graphs([caption for captions in references for caption in captions])
+        graphs = iter(self._graphs)
         self._references = [[next(graphs) for _ in captions] for captions in references]
         self._images = self._merged(self._references)
-        _warn_of_empty(self._images.size, "images")
+        warn_of_empty(self._images.size, "images have no scene-graph tuples")
 
     def matrix(
         self, captions: Sequence[Text] | None = None, *, leave_one_out: bool = False
@@ -84,10 +84,9 @@ class Spice:
         Raises:
             ItmlabError: `leave_one_out` with other captions, or with an image that has a single reference.
         """
-        own_graphs = [graph for graphs in self._references for graph in graphs]
-        graphs = own_graphs if captions is None else _graphs(captions)
+        graphs = self._graphs if captions is None else _graphs(captions)
         merged = self._merged([[graph] for graph in graphs])
-        _warn_of_empty(merged.size, "captions")
+        warn_of_empty(merged.size, "captions have no scene-graph tuples")
         scores = torch.zeros(len(graphs), len(self._references))
         matching = self._images.matching(merged.facts)
         images = self._images.held.T.tocsr()
@@ -114,7 +113,7 @@ class Spice:
     @cached_property
     def _single_references(self) -> tuple["Merged", sparse.csr_matrix]:
         """Every reference as a graph of its own, and which of its facts match those of the images."""
-        merged = self._merged([[graph] for graphs in self._references for graph in graphs])
+        merged = self._merged([[graph] for graph in self._graphs])
         return merged, self._images.matching(merged.facts)
 
     def _merged(self, captions: Sequence[Sequence[SceneGraph]]) -> "Merged":
@@ -147,13 +146,6 @@ def _f_score(
     """Return the harmonic mean of P and R from the matches that each side counts."""
     precision, recall = by_caption / np.maximum(caption_size, 1), by_image / np.maximum(image_size, 1)
     return (2 * precision * recall / np.where(precision + recall > 0, precision + recall, 1)).astype(np.float32)
-
-
-def _warn_of_empty(size: np.ndarray, kind: str) -> None:
-    empty = np.flatnonzero(size == 0)
-    if len(empty):
-        message = f"{len(empty)} of {len(size)} {kind} have no scene-graph tuples and score 0 with everything"
-        warnings.warn(f"SPICE: {message}, the first is number {empty[0]}", stacklevel=3)
 
 
 # Which tuples match, as sparse matrices.

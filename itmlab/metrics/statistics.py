@@ -18,6 +18,7 @@ from scipy.special import nctdtr, ndtri, stdtr, stdtrit  # not scipy.stats, whic
 from torch import Tensor
 
 from ..errors import ItmlabError
+from ..fields import check_known
 
 # The bootstrap: images (or seeds) drawn again, with all that belongs to them.
 
@@ -48,33 +49,24 @@ def bootstrap(
 
     Args:
         value: the statistic of the data.
-        statistic: called once, with the clusters of all draws as `resample` returns them.
+        statistic: called once, with the clusters of all draws.
         clusters: how many there are. A cluster is a group of dependent cases: an image with its captions, a seed.
         draws: how many are made.
         seed: of the draws.
-        counts: as for `resample`.
+        counts: give `statistic` how often each cluster is drawn, not which ones.
 
     >>> sums, sizes = np.array([1.0, 5.0, 3.0]), np.array([1, 2, 1])
     >>> print(bootstrap(9 / 4, lambda drawn: sums[drawn].sum(1) / sizes[drawn].sum(1), 3))
     2.25 (1 to 3)
     """
-    return percentile_interval(value, statistic(resample(np.random.default_rng(seed), clusters, draws, counts=counts)))
+    random = np.random.default_rng(seed)
+    drawn = drawn_counts(random, clusters, draws) if counts else random.integers(clusters, size=(draws, clusters))
+    return percentile_interval(value, statistic(drawn))
 
 
-def resample(
-    random: np.random.Generator, clusters: int, draws: int, *, counts: bool = False
-) -> Int[ndarray, "draw cluster"]:
-    """Draw as many clusters as there are, with replacement.
-
-    Args:
-        random: the generator.
-        clusters: how many there are.
-        draws: how often all of them are drawn.
-        counts: return how often each cluster is drawn, not which ones.
-    """
-    if counts:
-        return random.multinomial(clusters, np.full(clusters, 1 / clusters), size=draws)
-    return random.integers(clusters, size=(draws, clusters))
+def drawn_counts(random: np.random.Generator, clusters: int, draws: int) -> Int[ndarray, "draw cluster"]:
+    """Return how often each cluster is drawn, when as many are drawn with replacement as there are."""
+    return random.multinomial(clusters, np.full(clusters, 1 / clusters), size=draws)
 
 
 def percentile_interval(value: float, drawn: Float[ndarray, "draw"]) -> Interval:
@@ -222,8 +214,7 @@ def verdict(
     >>> verdict(Interval(0.2, -0.6, 1.0), expected="equal", margin=1.5)
     'held'
     """
-    if expected not in ("higher", "lower", "equal"):
-        raise ItmlabError(f"expected={expected!r} is not a claim", remedy='use "higher", "lower" or "equal"')
+    check_known(expected, ("higher", "lower", "equal"), "claim")
     if expected == "equal" and not margin > 0:
         raise ItmlabError(f"margin={margin!r} makes nothing equal", remedy="give what difference would not matter")
     lower, upper = interval.lower - mark, interval.upper - mark

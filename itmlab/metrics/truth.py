@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float, Float64, Int8, Int64
 from torch import Tensor
 
 from ..errors import ItmlabError
-from .ranking import Mask, Numbers, Pairs, Scores, check_matrices, expected_recalls, marked_pairs, positive_mask, ranks
+from .ranking import Mask, Numbers, Scores, check_matrices, expected_recalls, marked_pairs, ranks
 
 
 def at_r_of_each(
@@ -28,8 +28,6 @@ def at_r_of_each(
         sought: R, where a query has positives that are not among the candidates.
     """
     owner, rank = ranks(similarity, anchor, candidate, best_only=False)
-    order = owner.sort(stable=True).indices  # `ranks` gives each owner's from its best on
-    owner, rank = owner[order], rank[order]
     held = torch.bincount(owner, minlength=len(similarity))
     sought = held if sought is None else sought
     before = torch.arange(len(owner), device=owner.device) - (held.cumsum(0) - held)[owner]  # positives, in its ranking
@@ -44,13 +42,12 @@ def at_r_of_each(
 
 Truth = Int8[Tensor, "anchor candidate"]  # as `World.truth`: 1 true, 0 false, -1 undecided
 PLACES = ("false", "undecided", "unannotated", "annotated")  # what may stand first; among equal scores the earlier does
-ORACLES = ("truth", "specific")
 
 
 def truth_retrieval(
     similarity: Float[Tensor, "image caption"],
     truth: Int8[Tensor, "image caption"],
-    positives: Bool[Tensor, "image caption"] | Pairs | None = None,
+    positives: Bool[Tensor, "image caption"],
     *,
     ks: Sequence[int] = (1, 5, 10),
 ) -> dict[str, Any]:
@@ -71,17 +68,17 @@ def truth_retrieval(
     Raises:
         ItmlabError: as `retrieval`, or nothing is true.
 
-    >>> table = truth_retrieval(torch.tensor([[0.5, 0.9], [0.1, 0.8]]), torch.tensor([[1, 1], [0, 1]]), ks=(1,))
+    >>> scores, truth = torch.tensor([[0.5, 0.9], [0.1, 0.8]]), torch.tensor([[1, 1], [0, 1]])
+    >>> table = truth_retrieval(scores, truth, torch.eye(2).bool(), ks=(1,))
     >>> table["i2t"]["map_at_r"], table["i2t"]["first"]["unannotated"], table["oracle"]["truth"]["i2t"]
     (100.0, 50.0, {1: 75.0})
     """
     similarity, truth = torch.as_tensor(similarity), torch.as_tensor(truth)
     check_matrices(similarity, truth, "truth")
-    annotated = positive_mask(similarity, positives)
     return {
-        "oracle": oracle_recall(truth, annotated, ks=ks),
-        "i2t": _against_truth(similarity, truth, annotated),
-        "t2i": _against_truth(similarity.T, truth.T, annotated.T),
+        "oracle": oracle_recall(truth, positives, ks=ks),
+        "i2t": _against_truth(similarity, truth, positives),
+        "t2i": _against_truth(similarity.T, truth.T, positives.T),
     }
 
 
@@ -99,12 +96,13 @@ def oracle_recall(
     >>> recalls["truth"]["i2t"], recalls["specific"]["i2t"], recalls["truth"]["rsum"]
     ({1: 75.0}, {1: 100.0}, 150.0)
     """
-    tables: dict[str, dict[str, Any]] = {kind: {"rsum": 0.0} for kind in ORACLES}
+    tables: dict[str, dict[str, Any]] = {}
     for side, labels, annotated in (("i2t", truth, positives), ("t2i", truth.T, positives.T)):
         for kind, scores in oracle_scores(labels).items():
             recalls = expected_recalls(scores, annotated, ks)
-            tables[kind][side] = {k: 100 * values.mean().item() for k, values in recalls.items()}
-            tables[kind]["rsum"] += sum(tables[kind][side].values())
+            table = tables.setdefault(kind, {"rsum": 0.0})
+            table[side] = {k: 100 * values.mean().item() for k, values in recalls.items()}
+            table["rsum"] += sum(table[side].values())
     return tables
 
 

@@ -3,11 +3,13 @@
 import os
 import re
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import ItmlabError, MissingPart
+from ..fields import check_known
+from ..storage import usable
 
 COMMAND = "apt-get install wordnet-base, or set WNSEARCHDIR to the folder of an unpacked WordNet"
 PARTS_OF_SPEECH = ("noun", "verb", "adj", "adv")
@@ -24,11 +26,10 @@ def wordnet(synonyms: str = "auto") -> "WordNet | None":
         ItmlabError: another choice, or a WNSEARCHDIR without a WordNet.
         MissingPart: no WordNet is installed and "wordnet" was asked for.
     """
-    if synonyms not in ("auto", "wordnet", "none"):
-        raise ItmlabError(f"unknown synonyms={synonyms!r}", remedy='use "auto", "wordnet" or "none"')
+    check_known(synonyms, ("auto", "wordnet", "none"), "kind of synonyms")
     folder = None if synonyms == "none" else wordnet_folder()
     if folder is None and synonyms == "wordnet":
-        raise MissingPart("WordNet", COMMAND, needed_for="SPICE with synonyms")
+        raise MissingPart("WordNet", COMMAND, needed_for="synonyms and kinds of nouns")
     return None if folder is None else _loaded(folder)
 
 
@@ -47,6 +48,80 @@ def wordnet_folder() -> Path | None:
     return None
 
 
+class Synset(NamedTuple):
+    """Nouns of one meaning, and the synsets right above it."""
+
+    offset: int
+    words: frozenset[str]
+    above: tuple[int, ...]
+
+
+class WordNet:
+    """The synsets of every word, and for nouns the senses by their frequency with what lies above each.
+
+    Args:
+        folder: holds `index.noun` … `index.adv`, and for the senses of nouns `data.noun` and `cntlist.rev` (wndb(5WN),
+            cntlist(5WN)).
+
+    Attributes:
+        version: as its licence says.
+
+    Raises:
+        ItmlabError: files of another format.
+    """
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        with usable(folder):
+            stated = re.search(rb"WordNet (\d[\d.]*) Copyright", (folder / "index.noun").read_bytes())
+            self._index = {part: dict(_index(folder, part)) for part in PARTS_OF_SPEECH}
+        self.version = stated.group(1).decode() if stated else "of unknown version"
+        self.synsets, self.synset, self.above = cache(self._synsets), cache(self._synset), cache(self._above)
+
+    def _synsets(self, word: str) -> frozenset[tuple[str, int]]:
+        """Return the synsets that hold the word, none if WordNet does not know it; "hot dog" is found as hot_dog."""
+        lemma = "_".join(word.lower().split())
+        return frozenset((part, offset) for part in PARTS_OF_SPEECH for offset in self._index[part].get(lemma, ()))
+
+    def senses(self, noun: str) -> list[tuple[Synset, int]]:
+        """Return the synsets of a singular noun, most frequent first, with how often each is met in WordNet's texts."""
+        lemma = "_".join(noun.split())
+        numbered = enumerate(self._index["noun"].get(lemma, ()), start=1)
+        return [(self.synset(offset), self._counts.get((lemma, number), 0)) for number, offset in numbered]
+
+    def _synset(self, offset: int) -> Synset:
+        """Read a line of data.noun: offset, file, type, words with numbers (in hexadecimal), pointers, gloss."""
+        cells = self._data[offset : self._data.find(b" | ", offset)].decode("utf-8", "replace").split()
+        if not cells or not cells[0].isdigit() or int(cells[0]) != offset:
+            raise ItmlabError(f"no synset begins at byte {offset}", where=f"{self.folder}/data.noun", remedy=COMMAND)
+        end = 4 + 2 * int(cells[3], 16)
+        pointers = cells[end + 1 :]
+        above = [int(pointers[at + 1]) for at in range(0, 4 * int(cells[end]), 4) if pointers[at] in ("@", "@i")]
+        return Synset(offset, frozenset(word.lower() for word in cells[4:end:2]), tuple(above))
+
+    def _above(self, offset: int) -> list[int]:
+        """Return the synset itself and all above it, nearest first."""
+        reached = [offset]
+        for below in reached:  # it grows while it is read
+            reached += [up for up in self.synset(below).above if up not in reached]
+        return reached
+
+    @cached_property
+    def _data(self) -> bytes:
+        return (self.folder / "data.noun").read_bytes()
+
+    @cached_property
+    def _counts(self) -> dict[tuple[str, int], int]:
+        """How often each numbered sense of a noun was met."""
+        counted = self.folder / "cntlist.rev"  # "dog%1:05:00:: 1 42": of the first sense, 42 times
+        lines = counted.read_text("utf-8").splitlines() if counted.is_file() else []
+        senses = (line.replace("%1:", " ", 1).split() for line in lines if "%1:" in line)
+        return {(lemma, int(number)): int(count) for lemma, _, number, count in senses}
+
+
+_loaded = lru_cache(maxsize=2)(WordNet)
+
+
 def _index(folder: Path, part: str) -> Iterator[tuple[str, list[int]]]:
     """Yield each word of an index file with its synsets, most frequent first.
 
@@ -63,95 +138,3 @@ def _index(folder: Path, part: str) -> Iterator[tuple[str, list[int]]]:
         if not offsets or len(cells) < 6 + len(offsets):
             raise ItmlabError("not a line of a WordNet index", where=f"{folder}/index.{part}:{number}")
         yield cells[0], offsets
-
-
-class WordNet:
-    """The synsets of every word of a WordNet, of any part of speech, as SPICE takes them.
-
-    Args:
-        folder: holds `index.noun` … `index.adv` (wndb(5WN)).
-
-    Attributes:
-        version: as its licence says.
-    """
-
-    def __init__(self, folder: Path):
-        self._synsets: dict[str, frozenset[tuple[str, int]]] = {}
-        try:
-            stated = re.search(rb"WordNet (\d[\d.]*) Copyright", (folder / "index.noun").read_bytes())
-            self.version = stated.group(1).decode() if stated else "of unknown version"
-            for part in PARTS_OF_SPEECH:
-                for lemma, offsets in _index(folder, part):
-                    synsets = self._synsets.get(lemma, frozenset())
-                    self._synsets[lemma] = synsets | {(part, offset) for offset in offsets}
-        except OSError as error:
-            raise ItmlabError(f"cannot be read ({error})", where=str(folder), remedy=COMMAND) from None
-
-    def synsets(self, word: str) -> frozenset[tuple[str, int]]:
-        """Return the synsets that hold the word, none if WordNet does not know it; "hot dog" is found as hot_dog."""
-        return self._synsets.get("_".join(word.lower().split()), frozenset())
-
-
-_loaded = lru_cache(maxsize=2)(WordNet)
-
-
-class Synset(NamedTuple):
-    """Words of one meaning, and the synsets right above it."""
-
-    offset: int
-    words: frozenset[str]
-    above: tuple[int, ...]
-
-
-class Nouns:
-    """The senses of WordNet's nouns by their frequency, and what lies above each.
-
-    Args:
-        folder: holds `index.noun`, `data.noun` and, for counts, `cntlist.rev` (wndb(5WN), cntlist(5WN)); by default the
-            installed one.
-
-    Raises:
-        MissingPart: WordNet is not installed.
-        ItmlabError: files of another format.
-    """
-
-    def __init__(self, folder: Path | None = None):
-        self.folder = folder or wordnet_folder()
-        if self.folder is None:
-            raise MissingPart("WordNet", COMMAND, needed_for="swapping nouns by WordNet")
-        self._index, self._data, self._counts = _nouns(self.folder)
-        self.synset, self.above = cache(self._synset), cache(self._above)
-
-    def senses(self, word: str) -> list[tuple[Synset, int]]:
-        """Return the synsets of a singular noun, most frequent first, with how often each is met in WordNet's texts."""
-        lemma = "_".join(word.split())
-        numbered = enumerate(self._index.get(lemma, ()), start=1)
-        return [(self.synset(offset), self._counts.get((lemma, number), 0)) for number, offset in numbered]
-
-    def _synset(self, offset: int) -> Synset:
-        """Read a line of data.noun: offset, file, type, words with numbers (in hexadecimal), pointers, gloss."""
-        cells = self._data[offset : self._data.find(b" | ", offset)].decode("utf-8", "replace").split()
-        if not cells or not cells[0].isdigit() or int(cells[0]) != offset:
-            where = f"{self.folder}/data.noun"
-            raise ItmlabError(f"no synset begins at byte {offset}", where=where, remedy=COMMAND)
-        end = 4 + 2 * int(cells[3], 16)
-        pointers = cells[end + 1 :]
-        above = [int(pointers[at + 1]) for at in range(0, 4 * int(cells[end]), 4) if pointers[at] in ("@", "@i")]
-        return Synset(offset, frozenset(word.lower() for word in cells[4:end:2]), tuple(above))
-
-    def _above(self, offset: int) -> list[int]:
-        """Return the synset itself and all above it, nearest first."""
-        reached = [offset]
-        for below in reached:  # it grows while it is read
-            reached += [up for up in self.synset(below).above if up not in reached]
-        return reached
-
-
-@lru_cache(maxsize=2)  # 50 MB that every generator shares
-def _nouns(folder: Path) -> tuple[dict[str, list[int]], bytes, dict[tuple[str, int], int]]:
-    """Return the synsets of each noun, the file of synsets, and how often each numbered sense of a noun was met."""
-    counted = folder / "cntlist.rev"  # "dog%1:05:00:: 1 42": of the first sense, 42 times
-    lines = counted.read_text("utf-8").splitlines() if counted.is_file() else []
-    senses = (line.replace("%1:", " ", 1).split() for line in lines if "%1:" in line)
-    counts = {(lemma, int(number)): int(count) for lemma, _, number, count in senses}
-    return dict(_index(folder, "noun")), (folder / "data.noun").read_bytes(), counts

@@ -13,23 +13,24 @@ from numpy import ndarray
 from ..errors import ItmlabError
 
 
-class WordlessCaptions(UserWarning):
-    """Captions without a word count as empty."""
-
-
 def caption_words(captions: Sequence[str]) -> list[list[str]]:
     """Return the lower-cased words of each caption, cut at spaces, as the public NCS code cuts them.
 
     A caption that is not a string is an ItmlabError. A warning counts the captions without a word.
     """
     check_captions(captions, str)
-    words_of = {caption: caption.lower().split() for caption in dict.fromkeys(captions)}
-    words_of = {caption: words if any(map(_is_word, words)) else [] for caption, words in words_of.items()}
-    empty = [number for number, caption in enumerate(captions) if not words_of[caption]]
+    words_of = [caption.lower().split() for caption in captions]
+    words_of = [words if any(map(_is_word, words)) else [] for words in words_of]
+    warn_of_empty([len(words) for words in words_of], "captions have no word")
+    return words_of
+
+
+def warn_of_empty(sizes: Sequence[int], what: str) -> None:
+    """Warn of captions or images in which there is nothing to compare, which score 0."""
+    empty = [number for number, size in enumerate(sizes) if size == 0]
     if empty:
-        first = f"caption {empty[0]} ({captions[empty[0]][:60]!r})"
-        warnings.warn(f"no word in {first}, one of {len(empty)} that count as empty", WordlessCaptions, stacklevel=3)
-    return [words_of[caption] for caption in captions]
+        message = f"{len(empty)} of {len(sizes)} {what} and score 0 with everything, the first is number {empty[0]}"
+        warnings.warn(message, stacklevel=4)
 
 
 def check_captions(captions: Any, kinds: type | UnionType) -> None:

@@ -28,7 +28,7 @@ from ..data.pictures import Pictures
 from ..data.readers import PICTURE_SUFFIXES
 from ..data.tables import read_rows, read_text, wrong_caption
 from ..errors import ItmlabError
-from ..fields import did_you_mean
+from ..fields import check_known
 from ..text.graph import tokenise
 from .perplexity import fluency
 from .statistics import Share, share
@@ -69,13 +69,9 @@ class Yardstick:
     """
 
     name: str
-    items: tuple[YardstickItem, ...]
+    items: tuple[YardstickItem, ...] = field(repr=False)
     left_out: Mapping[str, int] = field(default_factory=dict)
     pictures: CaptionSet | None = None
-
-    def __repr__(self) -> str:
-        left = "".join(f"; left out: {count:,} {reason}" for reason, count in self.left_out.items())
-        return f"Yardstick({self.name}: {len(self.items):,} items of {len(self.kinds)} kinds{left})"
 
     @property
     def kinds(self) -> dict[str, int]:
@@ -104,7 +100,7 @@ class Yardstick:
         Raises:
             ItmlabError: no picture is available.
         """
-        pictures = _pictures(self, Path(images)) if isinstance(images, str | Path) else images
+        pictures = _pictures(self.name, Path(images)) if isinstance(images, str | Path) else images
         joined = replace(self, pictures=pictures or self.pictures)
         items = tuple(item for item, number in zip(self.items, joined.numbers, strict=True) if number is not None)
         if not items:
@@ -127,17 +123,14 @@ def picture_key(name: str) -> str:
     return coco[1] if coco else base
 
 
-def _pictures(yardstick: Yardstick, folder: Path) -> CaptionSet:
-    """Return the pictures of a folder, or of folders in it, that items are about."""
+def _pictures(name: str, folder: Path) -> CaptionSet:
+    """Return the pictures of a folder, and of folders in it, without captions."""
     if not folder.is_dir():
         raise ItmlabError("there is no such folder of pictures", where=str(folder), remedy="give images=")
-    wanted = {picture_key(item.image) for item in yardstick.items}
-    files = [path for path in sorted(folder.rglob("*")) if path.suffix.lower() in PICTURE_SUFFIXES]
-    file_of = {picture_key(path.name): path for path in files}
-    paths = [path for key, path in file_of.items() if key in wanted]
+    paths = [path for path in sorted(folder.rglob("*")) if path.suffix.lower() in PICTURE_SUFFIXES]
+    names = [str(path.relative_to(folder)) for path in paths]
     empty = {"captions": [], "caption_ids": [], "image_of_caption": torch.zeros(0), "splits": {}}
-    names = [path.name for path in paths]
-    return CaptionSet(name=yardstick.name, images=Pictures.from_paths(paths), image_ids=names, **empty)
+    return CaptionSet(name=name, images=Pictures.from_paths(paths), image_ids=names, **empty)
 
 
 def read_yardstick(name: str, root: str | Path) -> Yardstick:
@@ -153,29 +146,26 @@ def read_yardstick(name: str, root: str | Path) -> Yardstick:
         FaultyData: all faults of its files at once.
         ItmlabError: an unknown name, or none of the files is there.
     """
-    if name not in FORMATS:
-        raise ItmlabError(f"no yardstick {name!r}", remedy=did_you_mean(name, (*FORMATS, "scenes")))
+    check_known(name, FORMATS, "yardstick")
     root, patterns = Path(root), FORMATS[name][0]
     found = [file for pattern in patterns for ending in ("", ".gz") for file in root.rglob(pattern + ending)]
     files = [root] if root.is_file() else sorted(found)
     if not files:
-        message = "none of its files was found"
-        raise ItmlabError(message, where=f"{name}, {root}", remedy=f"it has {', '.join(patterns)}")
+        raise ItmlabError("none of its files is there", where=f"{name}, {root}", remedy=f"it has {', '.join(patterns)}")
     faults = Faults(name)
     items: list[YardstickItem] = []
-    contradictions = 0
+    left_out: Counter[str] = Counter()
     for file in files:
         for place, row in read_rows(file, faults) if name == "jsonl" else _records(file, faults):
             with faults.noting(file, place):
                 item = _item(name, row, file, place)
                 if _words(item.true) & _words(item.false):
-                    contradictions += 1
+                    left_out["rows with a sentence that is both true and false"] += 1
                 else:
                     items.append(item)
     faults.settle(kept=len(items))
     if not items:
         raise ItmlabError("there are no items in it", where=f"{name}, {root}")
-    left_out = {"rows with a sentence that is both true and false": contradictions} if contradictions else {}
     return Yardstick(name, tuple(items), left_out)
 
 
@@ -206,12 +196,10 @@ def _item(name: str, row: Any, file: Path, place: str | int) -> YardstickItem:
     kind = str(texts.pop()) if name == "jsonl" else file.name.split(".")[0]
     *true, false = (text if isinstance(text, list) else [text] for text in texts)
     item = YardstickItem(image, tuple(chain(*true)), tuple(false), kind, f"{file.name}:{place}")
-    if not isinstance(image, str) or not image.strip():
-        raise ItmlabError(f"not the name of a picture: {one_line(repr(image), 60)}")
     if not item.true or not item.false:
         raise ItmlabError("true and false need at least one sentence")
-    if faulty := next(filter(None, map(wrong_caption, item.sentences)), None):
-        raise ItmlabError(f"a sentence: {faulty}")
+    if faulty := next(filter(None, map(wrong_caption, (image, *item.sentences))), None):
+        raise ItmlabError(f"the picture's name or a sentence: {faulty}")
     return item
 
 
@@ -225,16 +213,15 @@ class YardstickRow:
     Attributes:
         items: how many there are.
         chance: how often scores at random are right.
-        right: every true sentence scores above every false one.
-        ties: items in which the best false score equals the worst true one.
-        controls: the share of right items by control, ties broken at random.
+        ties: items in which the model's best false score equals its worst true one.
+        shares: the share of right items by "right" (every true sentence scores above every false one, by the model) and
+            by each control, whose ties are broken at random.
     """
 
     items: int
     chance: float
-    right: Share | None
     ties: int
-    controls: dict[str, Share]
+    shares: dict[str, Share]
 
 
 @dataclass(frozen=True)
@@ -246,14 +233,12 @@ class YardstickTable:
     left_out: Mapping[str, int]
 
     def __str__(self) -> str:
-        shares_of = {kind: {"right": row.right, **row.controls} for kind, row in self.rows.items()}
-        names = [name for name, share in shares_of["all"].items() if share is not None]
-        lines = [f"{self.name:15}{'items':>7}{'chance':>8}" + "".join(f"{name:>24}" for name in names)]
+        names = "".join(f"{name:>24}" for name in self.rows["all"].shares)
+        lines = [f"{self.name:15}{'items':>7}{'chance':>8}{names}"]
         for kind, row in self.rows.items():
-            shares = [shares_of[kind][name] for name in names]
-            cells = "".join(f"{f'{s.percent:.1f} ({s.lower:.1f} to {s.upper:.1f})':>24}" for s in shares)
+            shares = [f"{share.percent:.1f} ({share.lower:.1f} to {share.upper:.1f})" for share in row.shares.values()]
             ties = f"   {row.ties:,} tied" if row.ties else ""
-            lines.append(f"{kind:15}{row.items:7,}{100 * row.chance:8.1f}{cells}{ties}")
+            lines.append(f"{kind:15}{row.items:7,}{100 * row.chance:8.1f}{''.join(map('{:>24}'.format, shares))}{ties}")
         return "\n".join([*lines, *(f"left out: {count:,} {reason}" for reason, count in self.left_out.items())])
 
 
@@ -289,18 +274,17 @@ def measure(
             scores_of["wrong picture"] = _scores(yardstick, match, wrong[pictures])
     scores_of |= text or {}
     scores_of["shorter"] = torch.tensor([-float(len(tokenise(sentence))) for sentence in yardstick.sentences])
-    outcome_of = {name: outcomes(items, scores) for name, scores in scores_of.items()}
-    model, rows = outcome_of.pop("right", None), {}
+    right_by, ties = {}, torch.zeros(len(items))
+    for name, scores in scores_of.items():
+        right_by[name], tied = outcomes(items, scores)
+        if name == "right":  # a tie counts against the model
+            right_by[name], ties = right_by[name] == 1, tied
+    rows = {}
     for kind in (*yardstick.kinds, "all"):
         chosen = torch.tensor([kind in ("all", item.kind) for item in items])
-        of_kind = [item for item in items if kind in ("all", item.kind)]
-        rows[kind] = YardstickRow(
-            items=len(of_kind),
-            chance=fsum(_chance(len(item.true), len(item.false)) for item in of_kind) / len(of_kind),
-            right=None if model is None else share(model[0][chosen] == 1, pictures[chosen]),
-            ties=0 if model is None else int(model[1][chosen].sum()),
-            controls={name: share(right[chosen], pictures[chosen]) for name, (right, _) in outcome_of.items()},
-        )
+        chances = [_chance(len(item.true), len(item.false)) for item in items if kind in ("all", item.kind)]
+        shares = {name: share(right[chosen], pictures[chosen]) for name, right in right_by.items()}
+        rows[kind] = YardstickRow(len(chances), fsum(chances) / len(chances), int(ties[chosen].sum()), shares)
     return YardstickTable(yardstick.name, rows, yardstick.left_out)
 
 

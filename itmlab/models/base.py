@@ -21,7 +21,7 @@ from ..components import find_class
 from ..errors import ItmlabError, named
 from ..fields import to_plain, typed
 from ..session import usual_defaults
-from ..storage import ordinary, read_json, refuse_foreign_files, unusable, write_bytes, write_json
+from ..storage import ordinary, read_json, refuse_foreign_files, usable, write_bytes, write_json
 from ..text import tokens as text_tokens
 from ..text.tokens import NAMES_FILE, VOCABULARY_FILE
 from .config import ModelConfig
@@ -37,8 +37,6 @@ CONFIG_FILE, WEIGHTS_FILE = "config.json", "model.safetensors"
 MODEL_FILES = (CONFIG_FILE, VOCABULARY_FILE, NAMES_FILE, WEIGHTS_FILE)
 RECIPE_FILE = "recipe.json"  # beside the model of a run
 DIGEST = "digest"  # in the metadata of the weights' file
-
-MOST_CONFIG_BYTES = 2**20  # of config.json, which is read into memory
 
 
 class CutCaptions(UserWarning):
@@ -83,18 +81,9 @@ class Model(nn.Module):
         """Encode both sides at once, as a distributed wrapper does."""
         return self.encode_images(images), self.encode_captions(tokens)
 
-    def similarity(
-        self, images: Encoded | Tensor, captions: Encoded | Tensor, *, chunk: int = 1024
-    ) -> Float[Tensor, "image caption"]:
-        """Return the cosine of every image with every caption.
-
-        Args:
-            images: encoded images, or their pooled features.
-            captions: encoded captions, or their pooled features.
-            chunk: how many images are compared at a time.
-        """
-        pooled = [side.pooled if isinstance(side, Encoded) else side for side in (images, captions)]
-        return cosine_similarity(*pooled, chunk=chunk)
+    def similarity(self, images: Encoded | Tensor, captions: Encoded | Tensor) -> Float[Tensor, "image caption"]:
+        """Return the cosine of every image with every caption, which are encoded, or their pooled features."""
+        return cosine_similarity(*(side.pooled if isinstance(side, Encoded) else side for side in (images, captions)))
 
     @classmethod
     def converted(cls, saved: "Model") -> "Model":
@@ -161,10 +150,7 @@ class Model(nn.Module):
         Raises:
             ItmlabError: the configuration is not one of this class, or the weights do not fit it.
         """
-        directory, config = Path(directory), saved_config(directory)
-        if type(config) is not cls.config_class:
-            message = f"not a {cls.config_class.__name__} but a {type(config).__name__}"
-            raise ItmlabError(message, where=str(directory / CONFIG_FILE), remedy="use itmlab.models.load_model")
+        directory, config = Path(directory), saved_config(directory, cls.config_class)
         tokenizer, path = text_tokens.load_tokenizer(directory), directory / WEIGHTS_FILE
         weights = read_weights(path)
         refuse_other_files(directory, path, weights)
@@ -214,13 +200,11 @@ def refuse_other_files(directory: Path, path: Path, weights: dict[str, Tensor]) 
         raise ItmlabError(message, where=str(path), remedy="restore the files of one run, or train again")
 
 
-def saved_config(directory: str | Path) -> ModelConfig:
-    """Read the configuration of a saved model, of any class."""
+def saved_config(directory: str | Path, kind: type[ModelConfig] = ModelConfig) -> ModelConfig:
+    """Read the configuration of a saved model, which must be of a class derived from `kind`."""
     path = Path(directory) / CONFIG_FILE
-    if path.is_file() and path.stat().st_size > MOST_CONFIG_BYTES:
-        raise ItmlabError("too large for a model configuration", where=str(path), remedy="save the model again")
     with named(path):
-        return typed(ModelConfig, read_json(path, remedy="point at a directory that itmlab saved"), "model")
+        return typed(kind, read_json(path, remedy="point at a directory that itmlab saved"), "model")
 
 
 def load_model(directory: str | Path, encoder: str | None = None) -> Model:
@@ -257,24 +241,21 @@ def model_class(config: ModelConfig, encoder: str | None = None) -> type[Model]:
 
 
 @usual_defaults()
-def build_filled(
-    build: Callable[[], Model], weights: dict[str, Tensor], where: str, *, optional: str = "^$", seed: int = 0
-) -> Any:
+def build_filled(build: Callable[[], Model], weights: dict[str, Tensor], where: str, optional: str = "^$") -> Any:
     """Build a model and fill it with `weights`, in evaluation mode; the caller's random state is left unchanged.
 
     Args:
         build: makes the model.
         weights: by name.
         where: the file of the weights, for errors.
-        optional: a pattern of the names that may be missing; these weights stay fresh.
-        seed: of the fresh weights.
+        optional: a pattern of the names that may be missing; these weights stay fresh, always the same.
 
     Raises:
         ItmlabError: the weights do not fit, or are not finite.
     """
     fill(outlined(build, where), weights, where, optional)  # shapes first: a damaged file must not make a huge model
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+        torch.manual_seed(0)
         model = build()
     fill(model, weights, where, optional)
     return model.eval()
@@ -309,9 +290,8 @@ def read_weights(path: Path) -> dict[str, Tensor]:
     from safetensors.torch import load
 
     try:
-        return load(ordinary(path, remedy="save the model again").read_bytes())
-    except OSError as error:
-        raise unusable(error, path) from None
+        with usable(path):
+            return load(ordinary(path, remedy="save the model again").read_bytes())
     except (SafetensorError, KeyError, RuntimeError) as error:  # the last two: a type of number that torch lacks
         raise ItmlabError(f"not a safetensors file: {error}", where=str(path), remedy="save the model again") from None
 

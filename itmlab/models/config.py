@@ -1,23 +1,19 @@
 """Configurations of the four kinds of models: frozen dataclasses of plain values, read without loading torch."""
 
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar, Literal
 
 from ..components import Component
-from ..errors import ItmlabError
-from ..fields import ABOVE_0, BELOW_1, FINITE, Range, check_ranges, hints_of, typed
+from ..fields import BELOW_1, MOST, Count, Positive, between, check, check_fields, refusal
 
 Kind = Literal["scan_t2i", "scan_i2t", "sgr", "saf", "sgraf", "vsrn", "vsepp"]
 Form = Literal["uniter", "oscar"]
 
 CLIP_MEAN, CLIP_STD = (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711)
 
-# The range of a number unless its field's metadata give another: whole numbers are sizes, others shares.
-RANGES: dict[type, Range] = {int: ((lambda value: 1 <= value <= 2**20), "1 to 1048576"), float: BELOW_1}
-# Layers and steps, which are made one by one before any weight is read.
-DEPTH: Range = (lambda value: 1 <= value <= 256), "1 to 256"
-# Edges of a picture in pixels: memory grows with their square.
-PIXELS: Range = (lambda value: 1 <= value <= 4096), "1 to 4096"
+Depth = Annotated[int, between(1, 256)]  # layers and steps, which are made one by one before any weight is read
+Pixels = Annotated[int, between(1, 4096)]  # edges of a picture: memory grows with their square
+Rate = Annotated[float, BELOW_1]
 
 
 class ModelConfig(Component):
@@ -57,31 +53,12 @@ class ModelConfig(Component):
         return self.reads == "pictures" or self.photo_encoder is not None
 
     def __post_init__(self) -> None:
-        hints = hints_of(type(self))
-        for item in fields(self):
-            value = typed(hints[item.name], getattr(self, item.name), item.name)
-            object.__setattr__(self, item.name, value)  # the dataclass is frozen
-            kind = type(value[0] if isinstance(value, tuple) else value)
-            if kind in RANGES:
-                usual = DEPTH if item.name.endswith(("layers", "steps")) else RANGES[kind]
-                check_ranges(self, "", **{item.name: item.metadata.get("range", usual)})
+        check_fields(self, "")
 
-    def require(self, condition: bool, message: str, remedy: str | None = None) -> None:
-        """Raise an ItmlabError unless a condition holds.
-
-        Args:
-            condition: the condition.
-            message: what is wrong otherwise.
-            remedy: what to do about it.
-        """
-        if not condition:
-            remedy = remedy or f"see itmlab.models.{type(self).__name__}"
-            raise ItmlabError(message, where="model configuration", remedy=remedy)
-
-    def require_whole_patches(self) -> None:
+    def check_patches(self) -> None:
         """Raise an ItmlabError unless patches of `patch_size` px fill a picture of `image_size` px."""
-        message = f"{self.image_size} px do not divide into patches of {self.patch_size} px"
-        self.require(self.image_size % self.patch_size == 0, message)
+        wanted = f"a multiple of patch_size, {self.patch_size}"
+        check(self.image_size % self.patch_size == 0, "image_size", self.image_size, wanted)
 
 
 @dataclass(frozen=True)
@@ -104,40 +81,42 @@ class DualEncoderConfig(ModelConfig):
 
     image_pretrained: str | None = None
     text_pretrained: str | None = None
-    dimension: int = 96
-    image_size: int = field(default=96, metadata={"range": PIXELS})
-    patch_size: int = 12
+    dimension: Count = 96
+    image_size: Pixels = 96
+    patch_size: Count = 12
     stem: Literal["linear", "convolutional"] = "linear"
-    image_hidden: int = 96
-    image_layers: int = 3
-    image_heads: int = 4
-    image_intermediate: int = 192
-    text_hidden: int = 96
-    text_layers: int = 2
-    text_heads: int = 4
-    text_intermediate: int = 192
-    vocabulary_size: int = 1000
-    maximum_tokens: int = 48
-    dropout: float = 0.0
+    image_hidden: Count = 96
+    image_layers: Depth = 3
+    image_heads: Count = 4
+    image_intermediate: Count = 192
+    text_hidden: Count = 96
+    text_layers: Depth = 2
+    text_heads: Count = 4
+    text_intermediate: Count = 192
+    vocabulary_size: Count = 1000
+    maximum_tokens: Count = 48
+    dropout: Rate = 0.0
     interpolation: Literal["bilinear", "bicubic", "lanczos"] = "bilinear"
-    mean: tuple[float, float, float] = field(default=(0.5, 0.5, 0.5), metadata={"range": FINITE})
-    std: tuple[float, float, float] = field(default=(0.5, 0.5, 0.5), metadata={"range": FINITE})
+    mean: tuple[float, float, float] = (0.5, 0.5, 0.5)
+    std: tuple[float, float, float] = (0.5, 0.5, 0.5)
     image_settings: dict[str, Any] | None = None
     text_settings: dict[str, Any] | None = None
     projection: Literal["linear", "none"] = "linear"
-    maximum_words: int | None = None
+    maximum_words: Count | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.require_whole_patches()
+        self.check_patches()
         is_fresh = self.image_pretrained is None
-        self.require(is_fresh == (self.text_pretrained is None), "one pretrained tower: give both, or neither")
+        both = is_fresh == (self.text_pretrained is None)
+        check(both, "text_pretrained", self.text_pretrained, "given with image_pretrained: both, or neither")
         for_stem = is_fresh and self.patch_size % 4 == 0 and self.patch_size >= 8
-        message = "a convolutional stem is for a ViT trained from scratch with patches of 8, 12, 16 or 32 px"
-        self.require(self.stem == "linear" or for_stem, message)
-        for layers, settings in ((self.image_layers, self.image_settings), (self.text_layers, self.text_settings)):
-            same_depth = (settings or {}).get("num_hidden_layers", layers) == layers
-            self.require(same_depth, f"the settings of a tower have another number of layers than {layers}")
+        wanted = "linear, unless a ViT is trained from scratch with patches of 8, 12, 16 or 32 px"
+        check(self.stem == "linear" or for_stem, "stem", self.stem, wanted)
+        for side in ("image", "text"):
+            layers, settings = getattr(self, f"{side}_layers"), getattr(self, f"{side}_settings") or {}
+            depth = settings.get("num_hidden_layers", layers)
+            check(depth == layers, f"{side}_settings.num_hidden_layers", depth, f"{side}_layers, {layers}")
 
     @classmethod
     def tiny(cls) -> "DualEncoderConfig":
@@ -210,33 +189,34 @@ class LateInteractionConfig(ModelConfig):
 
     kind: Kind = "scan_t2i"
     aggregation: Literal["lse", "mean"] = "lse"
-    region_dimension: int = 2048
-    region_mean: float = field(default=0.0, metadata={"range": FINITE})
-    region_std: float = field(default=1.0, metadata={"range": ABOVE_0})
-    region_layers: int = 1
+    region_dimension: Count = 2048
+    region_mean: float = 0.0
+    region_std: Positive = 1.0
+    region_layers: Depth = 1
     boxes: bool = False
-    dimension: int = 1024
-    word_dimension: int = 300
-    vocabulary_size: int = 10000
-    maximum_tokens: int = 64
-    lambda_softmax: float | None = field(default=None, metadata={"range": ABOVE_0})
-    lambda_lse: float | None = field(default=None, metadata={"range": ABOVE_0})
-    similarity_dimension: int = 256
-    reasoning_steps: int = 3
-    graph_layers: int = 4
+    dimension: Count = 1024
+    word_dimension: Count = 300
+    vocabulary_size: Count = 10000
+    maximum_tokens: Count = 64
+    lambda_softmax: Positive | None = None
+    lambda_lse: Positive | None = None
+    similarity_dimension: Count = 256
+    reasoning_steps: Depth = 3
+    graph_layers: Depth = 4
     batch_norm: bool = False
-    dropout: float = 0.0
+    dropout: Rate = 0.0
     preset: Literal["paper", "released"] = "paper"
-    region_count: int = 36
+    region_count: Count = 36
     photo_encoder: Literal["efficientnet_lite0"] | None = None
     word_vectors: Literal["wordllama"] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        remedy = "for the released SGRAF take itmlab.train.ensemble of an sgr and a saf model"
-        self.require(not self.released or self.kind not in ("sgraf", "vsepp"), f"no released {self.kind}", remedy)
+        if self.released and self.kind in ("sgraf", "vsepp"):
+            remedy = "for the released SGRAF take itmlab.train.ensemble of an sgr and a saf model"
+            raise refusal(f"no released {self.kind}", remedy)
         fits = self.word_vectors is None or self.word_dimension == 256
-        self.require(fits, f"word vectors of {self.word_dimension} numbers", "WordLlama's have 256")
+        check(fits, "word_dimension", self.word_dimension, "256, as WordLlama's vectors are")
 
     @property
     def released(self) -> bool:
@@ -313,31 +293,29 @@ class CrossEncoderConfig(ModelConfig):
 
     form: Form = "uniter"
     visual: Literal["regions", "patches"] = "regions"
-    region_dimension: int = 2048
-    hidden: int = 768
-    layers: int = 12
-    heads: int = 12
-    intermediate: int = 3072
-    vocabulary_size: int = 28996  # pieces of bert-base-cased
-    maximum_tokens: int = 64
-    positions: int = 512
-    types: int = 2
-    dropout: float = 0.1
+    region_dimension: Count = 2048
+    hidden: Count = 768
+    layers: Depth = 12
+    heads: Count = 12
+    intermediate: Count = 3072
+    vocabulary_size: Count = 28996  # pieces of bert-base-cased
+    maximum_tokens: Count = 64
+    positions: Count = 512
+    types: Annotated[int, between(2, MOST)] = 2
+    dropout: Rate = 0.1
     normalised_regions: bool = False
-    layer_norm_epsilon: float = 1e-12
-    image_size: int = field(default=96, metadata={"range": PIXELS})
-    patch_size: int = 12
+    layer_norm_epsilon: Rate = 1e-12
+    image_size: Pixels = 96
+    patch_size: Count = 12
     object_tags: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.require_whole_patches()
-        divides = self.hidden % self.heads == 0
-        self.require(divides, f"{self.hidden} dimensions do not divide into {self.heads} attention heads")
-        fits = self.positions >= self.maximum_tokens
-        self.require(fits, f"{self.positions} positions do not hold {self.maximum_tokens} tokens")
-        self.require(self.types >= 2, "text and picture (or tags) need 2 types")
-        self.require(self.form == "oscar" or not self.object_tags, "only the OSCAR form reads object tags")
+        self.check_patches()
+        check(self.hidden % self.heads == 0, "hidden", self.hidden, f"a multiple of heads, {self.heads}")
+        enough = f"maximum_tokens, {self.maximum_tokens}, or more"
+        check(self.positions >= self.maximum_tokens, "positions", self.positions, enough)
+        check(self.form == "oscar" or not self.object_tags, "form", self.form, "oscar, as only that reads object_tags")
 
     @property
     def reads(self) -> Literal["pictures", "regions"]:
@@ -382,8 +360,8 @@ class OscarDualEncoderConfig(CrossEncoderConfig):
     adjustable: ClassVar[tuple[str, ...]] = (*CrossEncoderConfig.adjustable, "matcher_dropout")
 
     matcher: Literal["sgr", "saf", "sgraf"] | None = None
-    similarity_dimension: int = 256
-    matcher_dropout: float = 0.4
+    similarity_dimension: Count = 256
+    matcher_dropout: Rate = 0.4
 
     @property
     def dimension(self) -> int:

@@ -12,9 +12,8 @@ from jaxtyping import Bool, Float, Int, Int64
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ..errors import ItmlabError
 from ..text.tokens import encode_captions
-from .base import Changes, ImagePreparation, Model
+from .base import ImagePreparation, Model
 from .config import CrossEncoderConfig
 from .dual_encoder import ConvolutionalStem
 from .encoded import evaluating
@@ -26,24 +25,20 @@ if TYPE_CHECKING:
 
 PAIR_BATCH_SIZE = 256  # pairs that the transformer reads at a time
 Rows = Int64[Tensor, "row"]
+Pieces = Int[Tensor, "pair token"]
+Real = Bool[Tensor, "pair token"]  # false at padding
 
 
 class CrossEncoderOutput(NamedTuple):
-    """The transformer's output for a batch of pairs; a head that was not asked for is None.
+    """What the heads answer for a batch of pairs; a head that was not asked for is None.
 
     Attributes:
-        hidden: states of the token positions.
-        image_hidden: states of the image's parts.
-        pooled: the state of [CLS] behind the pooler.
         itm: the matching logit by which images and sentences are ranked; its sigmoid is the score s of TAGS Eq. (3).
         mlm: logits of the masked words. With `positions`, one row per true position instead of the axes pair and token.
         wod: logits of "replaced" (0) and "kept" (1).
         woc: logits of the corrected words, with `positions` as `mlm`.
     """
 
-    hidden: Float[Tensor, "pair token hidden"]
-    image_hidden: Float[Tensor, "pair part hidden"]
-    pooled: Float[Tensor, "pair hidden"]
     itm: Float[Tensor, "pair"] | None
     mlm: Float[Tensor, "pair token vocabulary"] | None
     wod: Float[Tensor, "pair token 2"] | None
@@ -69,20 +64,19 @@ class CrossEncoder(Model):
         self.stem = ConvolutionalStem(config.patch_size, config.region_dimension) if patches else None
         self.prepare_pictures = ImagePreparation(config.image_size)
 
-    def prepare_images(self, images: Sequence[Any], changes: Changes = None) -> dict[str, Tensor]:
+    def prepare_images(self, images: Sequence[Any]) -> dict[str, Tensor]:
         """Return what `embed_regions` takes.
 
         Args:
             images: pictures for a model of patches, or records with `features` and `boxes`. A model of `object_tags`
                 also reads the `tags` of the records; an image may have none.
-            changes: one change per picture, for augmentation.
         """
         if self.stem is not None:
-            return {"pixels": self.prepare_pictures(images, changes)}
+            return {"pixels": self.prepare_pictures(images)}
         prepared, config = prepare_regions(images, self.config), self.config
-        tags = [" ".join(getattr(image, "tags", None) or ()) for image in images] if config.object_tags else []
-        if not any(tags):
+        if not config.object_tags:
             return prepared
+        tags = [" ".join(getattr(image, "tags", None) or ()) for image in images]
         # Tags follow the caption, so their own [CLS] goes and [SEP] stays.
         encoded, _ = encode_captions(self.tokenizer, tags, config.maximum_tokens + 1)
         mask = encoded["attention_mask"][:, 1:].bool() & torch.tensor([bool(tag) for tag in tags])[:, None]
@@ -114,9 +108,7 @@ class CrossEncoder(Model):
             boxes = grid_boxes(*self.patch_grid).to(regions).expand(len(regions), -1, -1)
         mask = regions.new_ones(regions.shape[:2], dtype=torch.bool) if region_mask is None else region_mask.bool()
         values = self.image(regions, boxes[..., : self.config.box_dimension], self.text.types.weight[1])
-        if tags is not None and tag_mask is not None:
-            tags = tags.masked_fill(~tag_mask.bool(), -1)
-        return EmbeddedRegions(values, mask, tags)
+        return EmbeddedRegions(values, mask, tags, tag_mask)
 
     def tagged(self, images: EmbeddedRegions, lengths: Int[Tensor, "pair"] | None = None) -> EmbeddedRegions:
         """Return the states of the object tags, then the parts.
@@ -128,9 +120,9 @@ class CrossEncoder(Model):
             images: the parts, and the tags where there are any.
             lengths: lengths of the captions that the tags follow; without them the tags begin at the first place.
         """
-        if images.tags is None or not images.tags.shape[1]:
+        if images.tags is None:
             return images
-        tags, mask = images.tags.clamp(min=0), images.tags >= 0
+        tags, mask = images.tags, images.tag_mask.bool()
         first = torch.zeros_like(tags[:, :1]) if lengths is None else lengths[:, None]
         room = self.config.maximum_tokens - first
         places = torch.arange(tags.shape[1], device=tags.device).expand_as(tags)
@@ -140,12 +132,12 @@ class CrossEncoder(Model):
 
     def forward(
         self,
-        tokens: Int[Tensor, "pair token"],
-        token_mask: Bool[Tensor, "pair token"],
+        tokens: Pieces,
+        token_mask: Real,
         regions: EmbeddedRegions,
         *,
         heads: Sequence[str] = ("itm",),
-        positions: Bool[Tensor, "pair token"] | None = None,
+        positions: Real | None = None,
     ) -> CrossEncoderOutput:
         """Read token row i with image row i.
 
@@ -156,67 +148,51 @@ class CrossEncoder(Model):
             heads: the heads that answer: "itm", "mlm", "wod", "woc".
             positions: the places for which the two heads over the vocabulary answer; all of them by default.
         """
-        states = self._states(tokens, token_mask, regions)
-        hidden, image_hidden = states[:, : tokens.shape[1]], states[:, tokens.shape[1] :]
-        pooled, words = torch.tanh(self.pooler(hidden[:, 0])), self.text.words.weight
+        ranks_only = tuple(heads) == ("itm",)  # it reads [CLS] alone
+        states = self.states(tokens, token_mask, regions, answered=1 if ranks_only else None)
+        hidden, words = states[:, : tokens.shape[1]], self.text.words.weight
         chosen = hidden if positions is None else hidden[positions.bool()]
         return CrossEncoderOutput(
-            hidden,
-            image_hidden,
-            pooled,
-            itm=self.heads.itm(pooled).squeeze(-1) if "itm" in heads else None,
+            itm=self.heads.itm(torch.tanh(self.pooler(hidden[:, 0]))).squeeze(-1) if "itm" in heads else None,
             mlm=self.heads.mlm(chosen, words) if "mlm" in heads else None,
             wod=self.heads.wod(hidden) if "wod" in heads else None,
             woc=self.heads.woc(chosen, words) if "woc" in heads else None,
         )
 
-    def score(
-        self, tokens: Int[Tensor, "pair token"], token_mask: Bool[Tensor, "pair token"], regions: EmbeddedRegions
-    ) -> Float[Tensor, "pair"]:
-        """Return the matching logits of `forward` without the parts of the last layer that only other heads read.
+    def score(self, tokens: Pieces, token_mask: Real, regions: EmbeddedRegions) -> Float[Tensor, "pair"]:
+        """Return the matching logits of `forward`."""
+        return self(tokens, token_mask, regions).itm
+
+    def states(
+        self, tokens: Pieces, token_mask: Real, regions: EmbeddedRegions, *, answered: int | None = None
+    ) -> Float[Tensor, "pair position hidden"]:
+        """Return the last layer's states of the tokens, of the object tags, and of the image's parts.
 
         Args:
             tokens: numbers of the pieces.
             token_mask: false at padding.
             regions: what `embed_regions` returned, one row per pair.
+            answered: compute only so many of the first positions.
         """
-        states = self._states(tokens, token_mask, regions, answered=1)
-        return self.heads.itm(torch.tanh(self.pooler(states[:, 0]))).squeeze(-1)
-
-    def _states(
-        self, tokens: Tensor, token_mask: Tensor, regions: EmbeddedRegions, answered: int | None = None
-    ) -> Tensor:
         mask = token_mask.bool()
         regions = self.tagged(regions, mask.sum(dim=1))
         states = torch.cat([self.text(tokens), regions.values], dim=1)
         return self.encoder(states, torch.cat([mask, regions.mask], dim=1), answered)
 
-    def similarity(
-        self, images: dict[str, Tensor] | EmbeddedRegions, captions: dict[str, Tensor], *, chunk: int = PAIR_BATCH_SIZE
-    ) -> Float[Tensor, "image caption"]:
+    def similarity(self, images: dict[str, Tensor], captions: dict[str, Tensor]) -> Float[Tensor, "image caption"]:
         """Return the matching logit of every image with every caption, on the CPU; each image is embedded once.
 
         Args:
-            images: what `prepare_images` or `embed_regions` returned.
+            images: what `prepare_images` returned.
             captions: what `prepare_captions` returned.
-            chunk: how many pairs are scored at a time.
-
-        Raises:
-            ItmlabError: scores that are not finite.
         """
         device = self.pooler.weight.device
         tokens = Tokens(captions["input_ids"].to(device), captions["attention_mask"].to(device).bool())
         with evaluating(self):
-            if isinstance(images, dict):
-                images = self.embed_regions(**{name: value.to(device) for name, value in images.items()})
-            shape = len(images.mask), len(tokens.ids)
-            pairs = torch.arange(shape[0] * shape[1], device=device)
-            rows, columns = pairs // shape[1], pairs % shape[1]
-            scores = pair_logits(self, tokens, columns, images, rows, together=chunk).cpu()
-        if not scores.isfinite().all():
-            message = "the model gives scores that are not finite"
-            raise ItmlabError(message, remedy="check its weights and the regions")
-        return scores.view(shape)
+            regions = self.embed_regions(**{name: value.to(device) for name, value in images.items()})
+            shape = len(regions.mask), len(tokens.ids)
+            rows, columns = torch.cartesian_prod(*(torch.arange(count, device=device) for count in shape)).T
+            return pair_logits(self, tokens, columns, regions, rows).cpu().view(shape)
 
 
 class Tokens(NamedTuple):
@@ -249,12 +225,7 @@ class Tokens(NamedTuple):
 
 
 def pair_logits(
-    model: CrossEncoder,
-    tokens: Tokens,
-    sentences: Rows,
-    regions: EmbeddedRegions,
-    images: Rows,
-    together: int = PAIR_BATCH_SIZE,
+    model: CrossEncoder, tokens: Tokens, sentences: Rows, regions: EmbeddedRegions, images: Rows
 ) -> Float[Tensor, "pair"]:
     """Return the matching logit of each pair; pairs of like length are read together.
 
@@ -264,16 +235,14 @@ def pair_logits(
         sentences: for each pair a row of `tokens`.
         regions: all images.
         images: for each pair a row of `regions`.
-        together: how many pairs are read at a time.
     """
     if not len(sentences):
         return regions.values.new_zeros(0)
-    logits, places = [], []
-    for rows in tokens.lengths[sentences].argsort(stable=True).split(together):
+    logits, order = [], tokens.lengths[sentences].argsort(stable=True)
+    for rows in order.split(PAIR_BATCH_SIZE):
         part = tokens.take(sentences[rows])
         logits.append(model.score(part.ids, part.mask, regions.take(images[rows])).float())
-        places.append(rows)
-    return torch.cat(logits)[torch.cat(places).argsort()]
+    return torch.cat(logits)[order.argsort()]
 
 
 class Heads(nn.Module):

@@ -158,11 +158,3 @@ class Momentum(nn.Module):
         torch._foreach_lerp_(slow, [weights.detach() for weights in fast], 1 - self.m)  # all weights in a few kernels
         for copied, current in zip(self.model.buffers(), model.buffers(), strict=True):
             copied.copy_(current)
-
-    def encode_images(self, prepared: Any) -> Encoded:
-        """Return the copy's features of prepared images."""
-        return self.model.encode_images(prepared)
-
-    def encode_captions(self, tokens: dict[str, Tensor]) -> Encoded:
-        """Return the copy's features of prepared captions."""
-        return self.model.encode_captions(tokens)

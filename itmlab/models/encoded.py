@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import torch
 from jaxtyping import Bool, Float, Int64
@@ -11,6 +11,7 @@ from torch.nn import functional
 
 Parts = Float[Tensor, "n part dimension"]
 Mask = Bool[Tensor, "n part"]
+Features = TypeVar("Features", bound=tuple)
 
 
 class Encoded(NamedTuple):
@@ -33,14 +34,15 @@ class Encoded(NamedTuple):
         return Encoded(*(None if field is None else field[rows] for field in self))
 
 
-def joined(parts: Sequence[Encoded]) -> Encoded:
-    """Join several batches of one modality, padded to the most parts.
+def joined(parts: Sequence[Features]) -> Features:
+    """Join several batches of `Encoded` or `EmbeddedRegions` of one modality, padded to the most parts.
 
     >>> batches = [Encoded(torch.ones(1, 4), torch.ones(1, n, 4), torch.ones(1, n, dtype=torch.bool)) for n in (1, 2)]
     >>> joined(batches).mask.tolist()
     [[True, False], [True, True]]
     """
-    return Encoded(*(None if field[0] is None else right_padded(field) for field in zip(*parts, strict=True)))
+    fields = (None if field[0] is None else right_padded(field) for field in zip(*parts, strict=True))
+    return type(parts[0])(*fields)
 
 
 def is_full(mask: Tensor) -> bool:
@@ -48,11 +50,11 @@ def is_full(mask: Tensor) -> bool:
     return mask.device.type == "cpu" and bool(mask.all())
 
 
-def right_padded(parts: Sequence[Tensor], value: float = 0) -> Tensor:
-    """Concatenate the rows of all parts, padded on the right to the widest part."""
+def right_padded(parts: Sequence[Tensor]) -> Tensor:
+    """Concatenate the rows of all parts, padded by zeros on the right to the widest part."""
     width = max(part.shape[1] for part in parts)
     padding = [(0, 0) * (part.dim() - 2) + (0, width - part.shape[1]) for part in parts]
-    return torch.cat([functional.pad(part, room, value=value) for part, room in zip(parts, padding, strict=True)])
+    return torch.cat([functional.pad(part, room) for part, room in zip(parts, padding, strict=True)])
 
 
 def masked_mean(local: Parts, mask: Mask, otherwise: Mask) -> Float[Tensor, "n dimension"]:

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from ..errors import ItmlabError
 from .config import LateInteractionConfig
 from .encoded import Encoded, Mask, Parts, masked_mean, unit
 from .matchers import ComparesParts, Scan, Sgraf
@@ -62,10 +63,10 @@ class LateInteraction(ComparesParts):
         if config.photo_encoder and config.kind == "vsepp" and config.region_layers == 1 and not config.boxes:
             images = [pooled_region(image) if hasattr(image, "features") else image for image in images]
         prepared = prepare_regions(images, config)
-        if config.released and config.kind in ("sgr", "saf"):
-            fits = bool((prepared["region_mask"].sum(dim=1) == config.region_count).all())
+        fixed = config.released and config.kind in ("sgr", "saf")
+        if fixed and bool((prepared["region_mask"].sum(dim=1) != config.region_count).any()):
             message = f"the released {config.kind} reads {config.region_count} regions of every image"
-            config.require(fits, message, "set region_count, or take preset='paper', which reads any number")
+            raise ItmlabError(message, remedy="set region_count, or take preset='paper', which reads any number")
         return prepared
 
     @property

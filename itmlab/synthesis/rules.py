@@ -19,7 +19,7 @@ import torch
 
 from ..data.captionset import CaptionSet
 from ..fields import FROM_1, check_ranges
-from ..metrics.wordnet import Nouns
+from ..metrics.wordnet import WordNet, wordnet
 from ..text import SceneGraph, Span
 from ..text.alignment import token_characters
 from ..text.rules.lexicon import noun_lemma, word_set
@@ -33,13 +33,6 @@ Swaps = Mapping[str, Sequence[str]]  # a word as written in a sentence → words
 # numbers in words and in figures
 SCRIPTS = (["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"], list(map(str, range(2, 11))))
 NUMBERS: Swaps = {word: [other for other in script if other != word] for script in SCRIPTS for word in script}
-_UPON, _BELOW = ("on", "on top of", "atop"), ("under", "underneath", "beneath", "below")
-PLACES: Swaps = {  # where each contradicts the other, whatever the captions are of
-    **dict.fromkeys(_UPON, _BELOW),
-    **dict.fromkeys(_BELOW, _UPON),
-    "behind": ("in front of",),
-    "in front of": ("behind",),
-}
 
 
 @dataclass
@@ -64,13 +57,13 @@ class RuleSwaps:
     References:
         Shi et al. (2018), Sec. 3; METHODS 3.8.
 
-    >>> swaps, graph = RuleSwaps({}), SceneGraph(tokens=("two", "dogs"))
+    >>> swaps, graph = RuleSwaps({}, {}), SceneGraph(tokens=("two", "dogs"))
     >>> [one.sentence for one in swaps(["two dogs"], [graph], [["nine dogs"]], generator=torch.Generator())[0]][:2]
     ['three dogs', 'four dogs']
     """
 
     nouns: Swaps
-    relations: Swaps = field(default_factory=lambda: PLACES)
+    relations: Swaps
     numbers: Swaps = field(default_factory=lambda: NUMBERS)
     number: int | None = None
     filtered: bool = True
@@ -164,10 +157,10 @@ TOGETHER = 0.04  # two words said of one image in different captions this often 
 class Kinds:
     """The kind of each noun, by its most frequent sense that has one, and which nouns exclude each other."""
 
-    def __init__(self, nouns: Nouns, kinds: str = TABLES["words"]["kinds"]):
+    def __init__(self, nouns: WordNet):
         self.nouns = nouns
         self.tops = set()
-        for name in kinds.split():
+        for name in TABLES["words"]["kinds"].split():
             word, _, number = name.rpartition(".")
             self.tops |= {synset.offset for synset, _ in nouns.senses(word)[int(number) - 1 : int(number)]}
         self.sense, self.all_above = cache(self._sense), cache(self._all_above)
@@ -266,5 +259,5 @@ def vse_c(data: CaptionSet, number: int | None = None, *, filtered: bool = True)
         return RuleSwaps(*data.world.swaps(), number=number, filtered=filtered)
     step = -(-len(data.captions) // LEARNT)  # whole images, so that all captions of each are there
     rows = [at for image in range(0, len(data), max(step, 1)) for at in data.captions_of_image[image].tolist()]
-    lexicon = CaptionLexicon(graphs_of(data, rows), data.image_of_caption[rows].tolist(), Kinds(Nouns()))
+    lexicon = CaptionLexicon(graphs_of(data, rows), data.image_of_caption[rows].tolist(), Kinds(wordnet("wordnet")))
     return RuleSwaps(lexicon.nouns, PHOTO_PLACES, GREATER, number, filtered, lexicon.implied)

@@ -253,11 +253,9 @@ def refuse_unknown_words(tokenizer: "PreTrainedTokenizerFast", captions: Caption
     pieces = [encoding.ids for encoding in tokenizer.backend_tokenizer.encode_batch(words, add_special_tokens=False)]
     share = sum(len(ids) == 1 and ids != [tokenizer.unk_token_id] for ids in pieces) / max(len(words), 1)
     if words and share < COVERED:
-        raise ItmlabError(
-            f"the refiller's vocabulary holds {share:.0%} of the captions' words, and {COVERED:.0%} are needed",
-            where=where,
-            remedy="use vse_c, or a model whose language model learnt from captions like these",
-        )
+        message = f"the refiller's vocabulary holds {share:.0%} of the captions' words, and {COVERED:.0%} are needed"
+        remedy = "use vse_c, or a model whose language model learnt from captions like these"
+        raise ItmlabError(message, where=where, remedy=remedy)
 
 
 _UNUSED = re.compile(r"\[unused\d+\]")  # BERT's spare entries

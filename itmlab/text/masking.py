@@ -4,6 +4,7 @@ TAGS: Fan et al., 2022, Sec. 2.1.1 and A.1, read as METHODS 3.1 says. Words: UNI
 """
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress
@@ -114,8 +115,9 @@ class Masking(ABC):
         if not candidates:
             return 0.0
         spared, number, share = 1 - self.probability, len(candidates), 0.0
+        phrases_at = Counter(at for phrase in candidates for at in range(phrase.span.start, phrase.span.end))
         for word in counted:
-            covering = sum(phrase.span.start <= word.span.start < phrase.span.end for phrase in candidates)
+            covering = phrases_at[word.span.start]
             share += 1 - spared**covering + spared**number * covering / number
         return share / len(counted)
 

@@ -51,8 +51,7 @@ def parse(captions: Sequence[str], *, cache: bool = True, progress: bool = False
 
     texts = _checked(captions)
     unique = list(dict.fromkeys(texts))
-    store = GraphCache(parser_version()) if cache and unique else None
-    graphs = store.read(unique) if store else {}
+    graphs = _stored(unique) if cache and unique else {}
     missing = [text for text in unique if text not in graphs]
     with tqdm(total=len(missing), desc="parsing captions", disable=not progress) as bar:
         for start in range(0, len(missing), CAPTIONS_PER_WRITE):
@@ -61,8 +60,8 @@ def parse(captions: Sequence[str], *, cache: bool = True, progress: bool = False
             for text, doc in zip(chunk, docs, strict=True):
                 graphs[text] = scene_graph(doc)
                 bar.update()
-            if store:
-                store.write({text: graphs[text] for text in chunk})
+            if cache:
+                _store({text: graphs[text] for text in chunk})
     return [graphs[text] for text in texts]
 
 
@@ -103,47 +102,40 @@ def load_pipeline() -> "Language":
     return spacy.load(SHIPPED_DIRECTORY, exclude=["ner", "senter", "textcat"])
 
 
-class GraphCache:
-    """Scene graphs by parser version and caption, in one SQLite file that several processes may share.
+# The cache: graphs by parser version and caption, in one SQLite file that several processes may share. A file that
+# cannot be read or written costs a warning and the cache, never the parse.
 
-    A file that cannot be read or written costs a warning and the cache, never the parse.
 
-    Args:
-        version: of the parser and its rules.
-        directory: folder of the file, by default `storage.cache_directory()`.
-    """
+_TABLE = "CREATE TABLE IF NOT EXISTS graphs (version TEXT, caption TEXT, graph TEXT, PRIMARY KEY (version, caption))"
 
-    TABLE = "CREATE TABLE IF NOT EXISTS graphs (version TEXT, caption TEXT, graph TEXT, PRIMARY KEY (version, caption))"
 
-    def __init__(self, version: str, directory: str | Path | None = None):
-        self.version = version
-        self.path = Path(directory or cache_directory()) / "scene_graphs.sqlite"
+def _stored(captions: Iterable[str]) -> dict[str, SceneGraph]:
+    """Return the graphs of those captions that are stored."""
 
-    def read(self, captions: Iterable[str]) -> dict[str, SceneGraph]:
-        """Return the graphs of those captions that are stored."""
+    query, version = "SELECT graph FROM graphs WHERE version = ? AND caption = ?", parser_version()
 
-        query = "SELECT graph FROM graphs WHERE version = ? AND caption = ?"
+    def select(connection: sqlite3.Connection) -> dict[str, SceneGraph]:
+        rows = ((text, connection.execute(query, (version, text)).fetchone()) for text in captions)
+        return {text: SceneGraph.from_dict(json.loads(row[0])) for text, row in rows if row is not None}
 
-        def select(connection: sqlite3.Connection) -> dict[str, SceneGraph]:
-            rows = ((text, connection.execute(query, (self.version, text)).fetchone()) for text in captions)
-            return {text: SceneGraph.from_dict(json.loads(row[0])) for text, row in rows if row is not None}
+    return _transaction(select) or {}
 
-        return self._transaction(select) or {}
 
-    def write(self, graphs: Mapping[str, SceneGraph]) -> None:
-        """Store the graph of each caption."""
-        rows = [(self.version, caption, json.dumps(graph.to_dict())) for caption, graph in graphs.items()]
-        self._transaction(lambda file: file.executemany("INSERT OR REPLACE INTO graphs VALUES (?, ?, ?)", rows))
+def _store(graphs: Mapping[str, SceneGraph]) -> None:
+    """Store the graph of each caption."""
+    rows = [(parser_version(), caption, json.dumps(graph.to_dict())) for caption, graph in graphs.items()]
+    _transaction(lambda file: file.executemany("INSERT OR REPLACE INTO graphs VALUES (?, ?, ?)", rows))
 
-    def _transaction(self, action: Callable[[sqlite3.Connection], Any]) -> Any:
-        """Return what `action` returns, or None with a warning if the file cannot be used."""
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            # Opened for each use, which is safe after a fork and in threads.
-            with closing(sqlite3.connect(self.path, timeout=60)) as connection, connection:
-                connection.execute(self.TABLE)
-                return action(connection)
-        except (sqlite3.Error, OSError, LookupError, TypeError, ValueError) as error:
-            message = f"{self.path}: scene graphs are not kept ({error}); delete the file if it is damaged"
-            warnings.warn(message, stacklevel=1)
-            return None
+
+def _transaction(action: Callable[[sqlite3.Connection], Any]) -> Any:
+    """Return what `action` returns, or None with a warning if the file cannot be used."""
+    path = cache_directory() / "scene_graphs.sqlite"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Opened for each use, which is safe after a fork and in threads.
+        with closing(sqlite3.connect(path, timeout=60)) as connection, connection:
+            connection.execute(_TABLE)
+            return action(connection)
+    except (sqlite3.Error, OSError, LookupError, TypeError, ValueError) as error:
+        warnings.warn(f"{path}: scene graphs are not kept ({error}); delete the file if it is damaged", stacklevel=1)
+        return None

@@ -19,7 +19,7 @@ from torch.nn.utils.rnn import pad_sequence
 from ..errors import ItmlabError
 from ..storage import fetched, read_json, write_bytes, write_json
 from .rules.lexicon import TABLES
-from .tokenizer_files import read_tokenizer_file
+from .tokenizer_files import number_pattern, read_tokenizer_file
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -138,7 +138,7 @@ def _spell_numbers(tokenizer: "PreTrainedTokenizerFast") -> None:
     encodings = backend.encode_batch([*by_figure, *by_figure.values()], add_special_tokens=False)
     is_known = dict(zip([*by_figure, *by_figure.values()], [unknown not in e.tokens for e in encodings], strict=True))
     spelled = [
-        normalizers.Replace(Regex(rf"(?<![\w.,]){figure}(?![\w.,]*\w)"), word)
+        normalizers.Replace(Regex(number_pattern(figure)), word)
         for figure, word in by_figure.items()
         if is_known[word] and not is_known[figure]
     ]

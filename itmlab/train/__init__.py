@@ -10,16 +10,15 @@ from typing import Any
 import lazy_loader as lazy
 
 _NAMES = {  # file -> its public names, imported when first used
-    "comparison": "Comparison compare compare_runs trained",
+    "comparison": "Comparison compare compare_runs",
     "session": "Interrupted",
     "loop": "train",
     "mining": "Mined mine",
     "named": "names recipe",
     "recipes": "Recipe",
-    "relevance": "CaptionRelevance",
-    "run": "Ensemble Run ensemble pretrained",
+    "run": "Ensemble Hits Run ensemble pretrained",
     "scores": "evaluate relevance_matrix similarity write_embeddings",
-    "search": "Hits",
+    "workers": "trained",
 }
 __getattr__, __dir__, __all__ = lazy.attach(__name__, submod_attrs={file: n.split() for file, n in _NAMES.items()})
 

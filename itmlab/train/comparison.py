@@ -3,10 +3,7 @@
 `compare` trains what is missing and evaluates, `compare_runs` evaluates runs that exist. Both return a `Comparison`.
 """
 
-import hashlib
 import html
-import json
-import math
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,16 +24,15 @@ from ..fields import check_known
 from ..metrics import statistics
 from ..metrics.by_image import CUTOFFS, MEASURES, RECALLS, SUMS, TRUTHS, measures_by_image
 from ..metrics.ranking import blocks
-from ..metrics.statistics import Interval, SeedMean, resample, seed_mean, smallest_effect
+from ..metrics.statistics import Interval, SeedMean, drawn_counts, seed_mean, smallest_effect
 from ..session import usual_defaults
-from .loop import is_done, train
 from .recipes import Recipe
 from .run import Ensemble, Run
 from .scores import Kind, check_pools, relevance_matrix
 from .session import stopped_in_words
-from .workers import train_all
+from .workers import labelled, trained
 
-DRAWS, BATCH_SIZE = 2000, 250  # of the bootstrap, and how many are computed at a time
+DRAWS = 2000  # of the bootstrap
 Metric = Callable[[Run, CaptionSet], Float[ndarray, "image"]]
 Metrics = Mapping[str, Metric]
 
@@ -46,11 +42,12 @@ def compare(
     recipes: Sequence[Recipe] | Mapping[str, Recipe],
     data: CaptionSet,
     *,
+    baseline: str | None = None,
     seeds: int | Sequence[int] = 3,
     run_root: str | Path,
     jobs: int | None = None,
     progress: bool = True,
-    **comparing: Any,
+    **measuring: Any,
 ) -> "Comparison":
     """Train each recipe with each seed and compare them on a split, paired.
 
@@ -59,11 +56,12 @@ def compare(
     Args:
         recipes: recipes with different names, or recipes by label.
         data: the data set to train and compare on.
+        baseline: the label that the others are compared with; the first by default.
         seeds: the seeds, or their number: 3 is 0, 1 and 2.
         run_root: directory of the runs, by label, a digest of recipe and data, and seed.
         jobs: runs to train at a time, each with its share of the cores; None for as many as there are cores.
         progress: whether to show progress.
-        comparing: `baseline`, `split`, `relevance`, `truth`, `metrics` and `folds` of `compare_runs`.
+        measuring: `split`, `relevance`, `truth`, `metrics` and `folds` of `compare_runs`.
 
     Returns:
         The comparison: a table, differences to the baseline with intervals, tests, verdicts and power.
@@ -73,78 +71,19 @@ def compare(
             small; later as `train`.
         Interrupted: after Ctrl-C, SIGTERM or a hang-up, with the number of runs that are trained.
     """
-    labelled = _labelled(recipes)
-    one_of(labelled, comparing.get("baseline"))
-    check_split(data, **{name: value for name, value in comparing.items() if name != "baseline"})
-    runs = trained(labelled, data, seeds=seeds, run_root=run_root, jobs=jobs, progress=progress)
-    return compare_runs(runs, data, **comparing, progress=progress)
-
-
-@usual_defaults()
-def trained(
-    recipes: Sequence[Recipe] | Mapping[str, Recipe],
-    data: CaptionSet,
-    *,
-    seeds: int | Sequence[int] = 3,
-    run_root: str | Path,
-    jobs: int | None = None,
-    progress: bool = True,
-) -> dict[str, list[Run]]:
-    """Train each recipe with each seed, as `compare` does, without comparing them.
-
-    Use it to compare on other images than those of `data`: `compare_runs(trained(…), other)`.
-
-    Args:
-        recipes: recipes with different names, or recipes by label.
-        data: the data set to train on.
-        seeds: the seeds, or their number.
-        run_root: directory of the runs.
-        jobs: runs to train at a time.
-        progress: whether to show progress.
-
-    Returns:
-        The runs by label, one per seed.
-    """
-    labelled = _labelled(recipes)
-    seeds = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
-    if not seeds or len(set(seeds)) != len(seeds):
-        raise ItmlabError(f"seeds must be one or more different numbers, got {seeds!r}")
-    runs: dict[str, dict[Path, Recipe]] = {}
-    for label, recipe in labelled.items():
-        home = Path(run_root) / directory_name(label, recipe, data)
-        runs[label] = {home / f"seed-{seed}": recipe.replace(seed=seed) for seed in seeds}
-    every = {path: recipe for group in runs.values() for path, recipe in group.items()}
-
-    def stand() -> str:
-        return f"{sum(map(is_done, every))} of {len(every)} runs in {run_root} are trained; compare again to resume"
-
-    with stopped_in_words(stand):
-        train_all({path: recipe for path, recipe in every.items() if not is_done(path)}, data, jobs, progress)
-        # all of them are trained: this opens them, and refuses a directory that has another run
-        return {label: [train(recipe, data, path) for path, recipe in group.items()] for label, group in runs.items()}
-
-
-def _labelled(recipes: Sequence[Recipe] | Mapping[str, Recipe]) -> dict[str, Recipe]:
-    labelled = dict(recipes) if isinstance(recipes, Mapping) else {recipe.name: recipe for recipe in recipes}
-    if not labelled or len(labelled) != len(recipes):
-        remedy = 'compare({"p = 1e-3": fne.replace(...), ...}, ...)'
-        raise ItmlabError("compare needs recipes with different names", remedy=remedy)
-    return labelled
+    by_label = labelled(recipes)
+    baseline = one_of(by_label, baseline)
+    check_split(data, **measuring)
+    runs = trained(by_label, data, seeds=seeds, run_root=run_root, jobs=jobs, progress=progress)
+    return compare_runs(runs, data, baseline=baseline, progress=progress, **measuring)
 
 
 def one_of(labels: Iterable[str], baseline: str | None) -> str:
     """The label that the others are compared with, the first by default; an ItmlabError if it does not exist."""
     labels = list(labels)
-    chosen = labels[0] if baseline is None and labels else baseline
+    chosen = baseline or next(iter(labels), None)
     check_known(chosen, labels, "recipe")
     return chosen
-
-
-def directory_name(label: str, recipe: Recipe, data: CaptionSet) -> str:
-    """A folder of its own for each recipe and data set, whatever their names."""
-    content = json.dumps([recipe.replace(seed=0).to_json(), data.fingerprint], sort_keys=True)
-    plain = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in label).strip(".") or "recipe"
-    return f"{plain}-{hashlib.sha256(content.encode()).hexdigest()[:8]}"
 
 
 # Evaluating runs, image by image.
@@ -224,13 +163,10 @@ def _galleries(data: CaptionSet, relevance: Kind | None, truth: bool, folds: int
     # weights of words are those of the whole split, as in `evaluate`
     gains = None if relevance is None else relevance_matrix(data, relevance)
     galleries = []
-    for pool in blocks(data.image_of_caption, torch.arange(len(data.captions)), len(data), folds):
-        part, part_gains = data, gains
-        if folds > 1:
-            part = data.select(range(len(data))[pool.images])
-            part_gains = None if gains is None else gains[pool.captions, pool.images]
-        known = part.world.truth() if truth else None
-        galleries.append((part, part_gains, known))
+    for pool in blocks(data.image_of_caption, len(data), folds):
+        part = data.select(range(len(data))[pool.images]) if folds > 1 else data
+        part_gains = None if gains is None else gains[pool.captions, pool.images]
+        galleries.append((part, part_gains, part.world.truth() if truth else None))
     return galleries
 
 
@@ -263,10 +199,11 @@ def check_split(
     Raises:
         ItmlabError: before the first step, a split that is too small (METHODS 2.3), or a metric with another's name.
     """
-    held_out = data.split(split)
-    remedy = f"compare on a split of {folds * (max(CUTOFFS) + (relevance is not None))} images or more"
-    where = f"split {split!r}"
-    check_pools(held_out, folds=folds, relevance=relevance, truth=truth, where=where, remedy=remedy)
+    held_out, fewest = data.split(split), folds * (max(CUTOFFS) + (relevance is not None))
+    if len(held_out) < fewest:
+        remedy = f"compare on a split of {fewest} images or more"
+        raise ItmlabError(f"{len(held_out)} images are too few", where=f"split {split!r}", remedy=remedy)
+    check_pools(held_out, folds=folds, relevance=relevance, truth=truth)
     if taken := sorted({*(metrics or {})} & {*MEASURES, *SUMS}):
         raise ItmlabError(f"there is a measure {taken[0]!r} already", remedy="give your own metric another name")
     return held_out
@@ -413,11 +350,7 @@ class Comparison:
         return results
 
     def verdict(
-        self,
-        label: str,
-        *columns: str,
-        expected: Literal["higher", "lower", "equal"] = "higher",
-        margin: float = 0.0,
+        self, label: str, *columns: str, expected: Literal["higher", "lower", "equal"] = "higher", margin: float = 0.0
     ) -> dict[str, Verdict]:
         """Whether a recipe is higher (lower, equal within `margin`) than the baseline in every measure.
 
@@ -454,7 +387,7 @@ class Comparison:
                 over_images = float(np.std(drawn[..., place].mean(axis=1)))
                 needed[label] = statistics.seeds_needed(over_seeds, effect, fixed=over_images)
                 words[label] = f"{needed[label]} seeds"
-                if needed[label] == math.inf:
+                if needed[label] == np.inf:
                     half = statistics.QUANTILE * over_images
                     best = smallest_effect(Interval(0.0, -half, half))
                     words[label] = f"no number of seeds: {self.images} test images can show {best:.1f} points at best"
@@ -476,13 +409,8 @@ class Comparison:
     @cached_property
     def _draws(self) -> dict[str, Float[ndarray, "draw seed column"]]:
         """Each column per seed under each draw of the images, the same draws for every recipe."""
-        random = np.random.default_rng(0)
-        parts: dict[str, list[ndarray]] = {label: [] for label in self.labels}
-        for _ in range(0, DRAWS, BATCH_SIZE):
-            images = resample(random, self.images, BATCH_SIZE, counts=True).astype(float)
-            for label in self.labels:
-                parts[label].append(self._values(label, images))
-        return {label: np.concatenate(part) for label, part in parts.items()}
+        images = drawn_counts(np.random.default_rng(0), self.images, DRAWS).astype(float)
+        return {label: self._values(label, images) for label in self.labels}
 
     def _estimate(self, label: str, other: str | None = None) -> SeedMean:
         """All columns of a recipe, or of its differences to another: means with their standard errors."""

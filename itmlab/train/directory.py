@@ -1,10 +1,8 @@
 """Run directories: the files of a run, its lock and history, its initial weights, and what a resume must match."""
 
-import errno
 import hashlib
 import json
 import os
-import warnings
 import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -21,7 +19,7 @@ from ..errors import ItmlabError, named
 from ..fields import join, shown
 from ..models import build_from, build_model, load_model
 from ..models.base import MODEL_FILES, WEIGHTS_FILE
-from ..storage import ordinary, read_bytes, read_json, unusable, usable, weights_directory, write_json
+from ..storage import ordinary, read_bytes, read_json, usable, weights_directory, write_json
 from .recipes import Recipe
 
 CHECKPOINT_FILE, LOCK_FILE, HISTORY_FILE = "checkpoint.pt", "lock", "history.jsonl"
@@ -32,22 +30,12 @@ REMEDY = "delete this directory, or train into another one"
 def load_checkpoint(path: Path) -> dict[str, Any]:
     """Read a checkpoint on the CPU, without running code from it.
 
-    Raises:
-        ItmlabError: a missing or damaged file, or one that holds anything but tensors, numbers and texts.
+    Damage raises errors of many types, as does a file that holds anything but tensors, numbers and texts.
     """
-    ordinary(path, remedy=REMEDY)
-    try:
-        with zipfile.ZipFile(path) as archive:
-            damaged = archive.testzip()  # compares checksums, which `torch.load` does not
-        state = torch.load(path, map_location="cpu", weights_only=True)
-        if damaged is not None or not isinstance(state, dict):
-            raise ValueError(f"wrong checksum of {damaged}" if damaged else f"holds {type(state).__name__}")
-        return state
-    except OSError as error:
-        raise unusable(error, path) from None
-    except Exception as error:  # damage has many types
-        reason = " ".join(str(error).split())[:120]
-        raise ItmlabError(f"damaged checkpoint: {reason}", where=str(path), remedy=REMEDY) from None
+    with zipfile.ZipFile(ordinary(path)) as archive:
+        if damaged := archive.testzip():  # compares checksums, which `torch.load` does not
+            raise ValueError(f"wrong checksum of {damaged}")
+    return torch.load(path, map_location="cpu", weights_only=True)
 
 
 def refuse_links(directory: Path) -> None:
@@ -62,15 +50,12 @@ def refuse_links(directory: Path) -> None:
             raise ItmlabError("a link, or not a regular file, in a run's directory", where=str(path), remedy=remedy)
 
 
-WITHOUT_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)  # what file systems without locks answer
-
-
 @contextmanager
 def locked(directory: Path) -> Iterator[None]:
     """Keep other processes from writing into a run directory during the block.
 
-    The file `lock` holds the number of the process. The lock of a process that has ended is replaced. Where the file
-    system has no locks, a warning says that nothing keeps others away.
+    The file `lock` holds the number of the process; it needs no locks of the file system (NFS may have none). The lock
+    of a process that has ended is replaced.
 
     Raises:
         ItmlabError: another running process holds the lock, or a file is a link.
@@ -87,11 +72,6 @@ def locked(directory: Path) -> Iterator[None]:
     except FileExistsError:
         remedy = f"wait for it, or delete {path} if no process trains here"
         raise ItmlabError("another process is training here", where=str(directory), remedy=remedy) from None
-    except OSError as error:
-        if error.errno not in WITHOUT_LOCKS:
-            raise
-        message = f"{directory}: works without a lock ({error.strerror}); let no other process train here"
-        warnings.warn(message, stacklevel=2)
     try:
         yield
     finally:
@@ -120,25 +100,16 @@ def read_history(directory: Path) -> list[dict[str, Any]]:
     for number, line in enumerate(read_bytes(path).split(b"\n")[:-1] if path.exists() else (), 1):
         try:
             record = json.loads(line, object_hook=integer_keys)
-            fault = _fault_of(record)
-        except (ValueError, RecursionError) as error:
-            fault = f"not JSON: {error}"
-        if fault:
+            is_validated = record["kind"] == "epoch" and VALIDATED.keys() & record.keys()
+            for name, hint in (FIELDS[record["kind"]] | (VALIDATED if is_validated else {})).items():
+                if not isinstance(record[name], hint):
+                    raise TypeError(f"{name} is {shown(record[name])}")
+        except (ValueError, RecursionError, KeyError, TypeError) as error:
+            message = f"not a record of a known kind with its fields: {type(error).__name__} {error}"
             remedy = "evaluate and search work without history.jsonl: delete it"
-            raise ItmlabError(fault, where=f"{path}:{number}", remedy=remedy)
+            raise ItmlabError(message, where=f"{path}:{number}", remedy=remedy) from None
         records.append(record)
     return records
-
-
-def _fault_of(record: Any) -> str | None:
-    kind = record.get("kind") if isinstance(record, dict) else None
-    if kind not in list(FIELDS):
-        return 'kind is not "step", "epoch" or "warning"'
-    is_validated = kind == "epoch" and VALIDATED.keys() & record.keys()
-    for name, hint in (FIELDS[kind] | (VALIDATED if is_validated else {})).items():
-        if not isinstance(record.get(name), hint):
-            return f"a record of kind {kind!r} without a valid {name}"
-    return None
 
 
 def integer_keys(record: dict[str, Any]) -> dict[Any, Any]:
@@ -196,8 +167,8 @@ def start_directory(start: str) -> Path:
     if (Path(start) / "config.json").is_file():
         return Path(start)
     shipped = ", ".join(shipped_names()) or "none in this installation"
-    remedy = f"read public weights with itmlab.models.load_public and save them; shipped runs: {shipped}"
-    raise ItmlabError("no shipped run and no directory of a saved model", where=repr(start), remedy=remedy)
+    remedy = f"there are {shipped}; itmlab.models.load_public reads public weights, which can be saved in a folder"
+    raise ItmlabError(f"no folder of a saved model and no pretrained run {start!r}", remedy=remedy)
 
 
 def file_hash(path: Path) -> str:
@@ -208,13 +179,9 @@ def file_hash(path: Path) -> str:
 
 def described(recipe: Recipe, data: CaptionSet) -> dict[str, Any]:
     """Return what a run directory says about the run's origin: the content of its recipe.json and data.json."""
-    about: dict[str, Any] = {
-        "name": data.name,
-        "images": len(data),
-        "captions": len(data.captions),
-        "splits": {name: len(indices) for name, indices in data.splits.items()},
-        "fingerprint": data.fingerprint,
-    }
+    about: dict[str, Any] = {"name": data.name, "images": len(data), "captions": len(data.captions)}
+    about["splits"] = {name: len(indices) for name, indices in data.splits.items()}
+    about["fingerprint"] = data.fingerprint
     # options of `scenes` other than the default, so that a command that is given the run draws the same scenes
     if getattr(data.regions, "kind", "detector") != "detector":
         about["regions"] = data.regions.kind
@@ -229,22 +196,18 @@ def described(recipe: Recipe, data: CaptionSet) -> dict[str, Any]:
     return {"recipe.json": recipe.to_json(), "data.json": about}
 
 
-def refuse_another(directory: Path, origin: dict[str, Any], *, resume: bool) -> None:
+def refuse_another(directory: Path, origin: dict[str, Any]) -> None:
     """Check that `directory` is empty or holds a run of this `origin` (see `described`); write nothing.
 
     A run that failed or was killed before its first checkpoint is ignored.
 
     Raises:
-        ItmlabError: other files, a run of another recipe or other data, or any run with `resume=False`.
+        ItmlabError: other files, or a run of another recipe or other data.
     """
     existing = [name for name in (*RUN_FILES, CHECKPOINT_FILE) if (directory / name).exists()]
     if existing and existing[0] != "recipe.json":
         raise ItmlabError(f"contains {existing[0]} but not recipe.json", where=str(directory), remedy=REMEDY)
-    if not is_begun(directory):
-        return
-    if not resume:
-        raise ItmlabError("contains a run already", where=str(directory), remedy=f"resume it, or {REMEDY}")
-    for name, here in origin.items():
+    for name, here in origin.items() if is_begun(directory) else ():
         saved = read_json(directory / name, remedy=REMEDY)
         if difference := first_difference(saved, here):
             message = f"contains a run with another {Path(name).stem}: {difference}"

@@ -5,7 +5,6 @@ a resumed run repeats nothing and leaves nothing out.
 """
 
 import math
-import os
 from collections.abc import Iterable, Iterator
 from contextlib import closing, nullcontext
 from itertools import islice
@@ -14,7 +13,7 @@ from pathlib import Path
 from torch.nn.utils import clip_grad_norm_
 from tqdm.auto import tqdm
 
-from ..data.batches import Batch, PairBatches
+from ..data.batches import Batch
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError, printable
 from ..fields import check
@@ -23,14 +22,13 @@ from ..models.base import WEIGHTS_FILE
 from ..models.photographs import as_seen_by
 from ..session import usual_defaults
 from ..storage import usable
-from .directory import CHECKPOINT_FILE, begin, described, locked, refuse_another
+from .directory import begin, described, locked, refuse_another
 from .recipes import Recipe
-from .record import IDLE_RECORDS, RunWriter, first_step_warnings, reason_idle, step_details
 from .run import Run, keeps
 from .scores import CUTOFFS, evaluate
 from .session import memory_named, repeatable, signals_collected, this_process
 from .settings import OptimiserSettings
-from .state import State, Task, add_up_gradients
+from .state import IDLE_RECORDS, State, add_up_gradients, first_step_warnings, reason_idle, step_details
 
 RECORD_EVERY = 10  # steps between two lines of the history
 
@@ -41,7 +39,6 @@ def train(
     data: CaptionSet,
     run_dir: str | Path,
     *,
-    resume: bool = True,
     max_steps: int | None = None,
     checkpoint_every: int = 200,
     progress: bool = True,
@@ -61,7 +58,6 @@ def train(
         recipe: what to train.
         data: the data set.
         run_dir: the run directory.
-        resume: continue a run that exists; False refuses it.
         max_steps: stop after this number of steps in all.
         checkpoint_every: steps between two checkpoints; there is one after each epoch, too.
         progress: show a progress bar.
@@ -72,7 +68,7 @@ def train(
     check(max_steps is None or max_steps > 0, "max_steps", max_steps, "1 or more")
     accelerator, directory = this_process(), Path(run_dir)
     origin = described(recipe, data)
-    refuse_another(directory, origin, resume=resume)
+    refuse_another(directory, origin)
     done = is_done(directory)
     accelerator.wait_for_everyone()  # no process writes before all have looked
     if done:
@@ -86,15 +82,14 @@ def train(
         repeatable(accelerator),
         signals_collected() as signals,
     ):
-        state = State(recipe, training, accelerator, task_of(recipe))
-        state.restore(directory / CHECKPOINT_FILE)
+        state = State(recipe, training, accelerator, directory, signals)
+        state.restore()
         if is_first:
             begin(directory, origin)
         accelerator.wait_for_everyone()
-        writer = RunWriter(directory, state, training, signals)
         shown = progress and is_first
-        with closing(writer.history):
-            run_training(state, writer, validation, max_steps=max_steps, checkpoint_every=checkpoint_every, shown=shown)
+        with closing(state.open_history()):
+            run_training(state, validation, max_steps=max_steps, checkpoint_every=checkpoint_every, shown=shown)
     accelerator.wait_for_everyone()
     return Run(directory)
 
@@ -105,18 +100,11 @@ def is_done(directory: Path) -> bool:
 
 
 def run_training(
-    state: State,
-    writer: RunWriter,
-    validation: CaptionSet | None,
-    *,
-    max_steps: int | None,
-    checkpoint_every: int,
-    shown: bool,
+    state: State, validation: CaptionSet | None, *, max_steps: int | None, checkpoint_every: int, shown: bool
 ) -> None:
     """Train from the position of `state` to the end of the recipe, or up to `max_steps` steps in all."""
     recipe, model, task, position = state.recipe, state.model, state.task, state.position
-    settings, optimiser = recipe.data, state.optimiser
-    batches = batches_of(state)
+    settings, optimiser, batches = recipe.data, state.optimiser, state.batches
     steps_per_epoch = math.ceil(len(batches) / settings.accumulate)
     total_steps = settings.steps or steps_per_epoch * settings.epochs
     epochs, last_step = math.ceil(total_steps / steps_per_epoch), min(max_steps or total_steps, total_steps)
@@ -139,7 +127,7 @@ def run_training(
                     results.append(result)
                 add_up_gradients(state.learnt, state.accelerator)
                 norm = clip_grad_norm_(state.learnt.parameters(), recipe.optimiser.clip)
-                is_finite = writer.hold(results, group, norm)
+                is_finite = state.hold(results, group, norm)
                 rate = learning_rate_at(recipe.optimiser, position.step, steps_per_epoch, total_steps / steps_per_epoch)
                 for parameters in optimiser.param_groups:
                     parameters["lr"] = rate
@@ -153,60 +141,47 @@ def run_training(
                 recorded = position.step % RECORD_EVERY == 0
                 begins = position.batch == len(group) and epoch in (0, settings.warm_up_epochs)  # with another loss
                 if on_cpu or recorded or begins:  # a GPU is not waited for between two records
-                    loss, gradient_norm = writer.read_losses()
-                for message in first_step_warnings(recipe, results[0], group[0], state.learnt) if begins else ():
-                    writer.warn(message)
+                    loss, gradient_norm = state.read_losses()
+                for message in first_step_warnings(recipe, results[0], group[0], gradient_norm) if begins else ():
+                    state.warn(message)
                 if recorded:
                     values = {"loss": loss, "learning_rate": rate, "gradient_norm": gradient_norm}
-                    writer.add("step", **values, **step_details(results))
+                    state.add("step", **values, **step_details(results))
                     bar.set_postfix(loss=f"{loss:.3f}", refresh=False)
                     reason = reason_idle(results, gradient_norm)
                     position.idle = position.idle + 1 if reason else 0
                     if position.idle == IDLE_RECORDS:
-                        writer.warn(f"{reason} and the loss stays at {loss:.3f}: training collapsed")
+                        state.warn(f"{reason} and the loss stays at {loss:.3f}: training collapsed")
                 optimiser.zero_grad()
                 if on_cpu or recorded:
-                    writer.stop_if_asked()
+                    state.stop_if_asked()
                 if position.step % checkpoint_every == 0 or position.step == last_step:
-                    writer.save()
+                    state.save()
             if position.batch < len(batches) and position.step < total_steps:
                 break  # `max_steps` ends within this epoch
             is_last = epoch + 1 == epochs
             scores = {}
-            if writer.unread:
-                writer.read_losses()
+            if state.unread:
+                state.read_losses()
             if validation and ((epoch + 1) % settings.validate_every == 0 or is_last):
-                writer.save()  # a second signal, or the end of the process, stops a long evaluation at once
+                state.save()  # a second signal, or the end of the process, stops a long evaluation at once
                 ks = [k for k in CUTOFFS if k <= max(len(validation), 1)]  # what few images allow
                 scores = evaluate(model, validation, ks=ks)
                 if is_last and scores["rsum"] <= chance_rsum(validation.positives, ks):
-                    writer.warn(f"RSum {scores['rsum']:.1f} on validation is what a random order reaches")
-            writer.add("epoch", loss=position.loss_sum / position.loss_count, **scores)
+                    state.warn(f"RSum {scores['rsum']:.1f} on validation is what a random order reaches")
+            state.add("epoch", loss=position.loss_sum / position.loss_count, **scores)
             better = keeps(scores.get("rsum"), position.best, epoch + 1, settings.warm_up_epochs)
             if better and (scores or not validation):
                 position.best = scores.get("rsum")
-                state.save_model(writer.directory)
+                state.save_model()
             position.epoch, position.batch = epoch + 1, 0
             position.loss_sum, position.loss_count = 0.0, 0
-            writer.save()
-            writer.stop_if_asked()
+            state.save()
+            state.stop_if_asked()
     if position.best is None:  # stopped early, or nothing is held out
-        state.save_model(writer.directory)
-    if position.epoch == epochs and writer.is_first:
-        (writer.directory / CHECKPOINT_FILE).unlink(missing_ok=True)
-
-
-def batches_of(state: State) -> PairBatches:
-    """Return the batches that the task of a run asks for."""
-    settings = state.recipe.data
-    return PairBatches(
-        state.task.data,
-        batch_size=settings.batch_size,
-        seed=state.recipe.seed,
-        captions_per_image=settings.captions_per_image,
-        workers=max(1, min(8, (os.cpu_count() or 2) // (2 * state.accelerator.num_processes))),
-        **state.task.preparation(),
-    )
+        state.save_model()
+    if position.epoch == epochs and state.is_first:
+        state.checkpoint.unlink(missing_ok=True)
 
 
 def groups(batches: Iterable[Batch], size: int) -> Iterator[list[Batch]]:
@@ -242,17 +217,6 @@ def learning_rate_at(settings: OptimiserSettings, step: int, steps_an_epoch: int
         "cosine": (1 + math.cos(math.pi * progress)) / 2,
     }[settings.schedule]
     return settings.learning_rate * factor
-
-
-def task_of(recipe: Recipe) -> type[Task]:
-    """Return the task that trains by this recipe."""
-    from .pretraining import RegionTowerTask, TowerTask
-    from .step_cross import CrossEncoderTask
-    from .step_dual import DualEncoderTask
-
-    if recipe.towers is not None:
-        return RegionTowerTask if recipe.model.reads == "regions" else TowerTask
-    return DualEncoderTask if recipe.model.encodes_apart else CrossEncoderTask
 
 
 def parts(data: CaptionSet, most: int | None = None) -> tuple[CaptionSet, CaptionSet | None]:

@@ -1,31 +1,37 @@
-"""Hard negatives mined with any encoder: the nearest captions of each image and images of each caption.
+"""Hard negatives of a whole data set, mined with any encoder or made by a named generator.
 
-Text retrieval mines negatives with ranges and margins, as the nearest are often false: NV-Retriever (Moreira et al.,
-2024) and `mine_hard_negatives` of sentence-transformers. Here both ways between images and captions (METHODS
-3.10).
+`mine` takes the nearest captions of each image and images of each caption. Text retrieval mines negatives with ranges
+and margins, as the nearest are often false: NV-Retriever (Moreira et al., 2024) and `mine_hard_negatives` of
+sentence-transformers. Here both ways between images and captions (METHODS 3.10). `write_negatives` is what
+`python -m itmlab negatives` does.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import torch
-from jaxtyping import Bool, Float, Int64
+from jaxtyping import Float, Int64
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError, named
-from ..fields import FROM_0, from_plain
+from ..fields import FROM_0, check_known, from_plain
+from ..models import CrossEncoder
 from ..models.encoded import cosine_similarity
 from ..session import usual_defaults
-from ..synthesis.files import NegativeFile, write_negatives
+from ..storage import refuse_foreign
+from ..synthesis import FilteredTopM, files
+from ..synthesis.files import NegativeFile
 from ..synthesis.negative import Negative
+from ..synthesis.rules import vse_c
+from ..synthesis.tags import Tags, implied_in
+from .directory import file_hash, start_directory
 from .run import Run
-from .scores import embed, has_one_feature, similarity
-from .search import largest
+from .scores import embed, has_one_feature, largest, similarity
 from .settings import Count, Settings
 
 SCORES_AT_ONCE = 1 << 24
@@ -137,9 +143,7 @@ def _nearest(data: CaptionSet, kind: str, score: Scorer, filters: Filters) -> Ne
     scores, positives = torch.full(negatives.shape, torch.nan), torch.full((anchors,), torch.nan)
     for rows in torch.arange(anchors).split(max(1, SCORES_AT_ONCE // len(groups))):
         block: Float[Tensor, "row candidate"] = score(rows)
-        is_own: Bool[Tensor, "row candidate"] = (
-            data.matches(images=rows) if is_captions else data.matches(captions=rows).T
-        )
+        is_own = data.matches(images=rows) if is_captions else data.matches(captions=rows).T
         lowest = block.masked_fill(~is_own, torch.inf).amin(dim=1).double()
         positives[rows] = lowest.where(lowest.isfinite(), torch.nan).float()
         last = filters.skip + 10 * filters.number
@@ -197,4 +201,74 @@ class Mined:
         """Write `negatives` to a file, for `read_negatives` and a recipe's `extra_negatives`."""
         filters = {name: value for name, value in asdict(self.filters).items() if value is not None}
         made_by = ", ".join(["generator=mine", *(f"{name}={value}" for name, value in filters.items())])
-        return write_negatives(out, self.data, self.negatives(), made_by=made_by, force=force)
+        return files.write_negatives(out, self.data, self.negatives(), made_by=made_by, force=force)
+
+
+# Made by a named generator.
+
+
+@dataclass(frozen=True)
+class SwapOptions:
+    """Options of "vse_c": how many negatives of each caption, None for all."""
+
+    number: int | None = None
+
+
+@dataclass(frozen=True)
+class TagsOptions:
+    """Options of "tags", of the paper's Algorithm 1."""
+
+    maskings: int = 20
+    samples: int = 20
+    temperature: float = 1.0
+    keep: int | None = 31
+
+
+OPTIONS = {"vse_c": SwapOptions, "tags": TagsOptions}
+
+
+def write_negatives(
+    data: CaptionSet,
+    out: str | Path,
+    generator: Literal["vse_c", "tags"] = "vse_c",
+    *,
+    model: str | Path = "tags",
+    options: dict[str, Any] | None = None,
+    seed: int = 0,
+    truth: bool = True,
+    force: bool = False,
+    progress: bool = False,
+) -> NegativeFile:
+    """Write the negatives of every caption of `data` to `out`.
+
+    Where there is a world, what its words imply is filtered as well. Those of your own generator are written by
+    `synthesis.write_negatives(out, data, generate_negatives(data, yours))`.
+
+    Args:
+        data: the captions.
+        out: the file.
+        generator: "vse_c" (swaps by rule) or "tags" (refilled phrases, scored).
+        model: the cross-encoder of "tags", by the name of a pretrained run or its folder.
+        options: fields of `SwapOptions` or `TagsOptions`.
+        seed: of the random draws.
+        truth: label each negative by the data set's world, where it has one.
+        force: overwrite a file that itmlab did not write.
+        progress: show a progress bar.
+
+    Returns:
+        The file's content, as `read_negatives` gives it.
+    """
+    refuse_foreign(out, files.MARK, force=force)  # before the negatives are made
+    check_known(generator, OPTIONS, "generator")
+    with named(generator):
+        chosen = asdict(from_plain(OPTIONS[generator], options or {}, ""))
+    made_by = {"generator": generator, **chosen, "seed": seed}
+    if generator == "tags":
+        home = start_directory(str(model))
+        make = Tags(CrossEncoder.load(home), data, implied=implied_in(data), **chosen)
+        made_by |= {"model": home.name, "weights": file_hash(home / "model.safetensors")[:16]}
+    else:
+        make = FilteredTopM(vse_c(data, **chosen), keep=None, filtered=False, implied=implied_in(data))
+    how = {"seed": seed, "conditioned": generator == "tags", "truth": truth, "progress": progress}
+    described = ", ".join(f"{key}={value}" for key, value in made_by.items() if value is not None)
+    return files.write_negatives(out, data, files.generate_negatives(data, make, **how), made_by=described, force=force)

@@ -13,7 +13,7 @@ from ..fields import check_known
 from ..losses import InfoCMR, InfoNCE, SemanticAdaptiveMargin, TripletLoss
 from ..losses.tags import PAPER_WEIGHTS, LossWeights
 from ..models import CrossEncoderConfig, DualEncoderConfig, LateInteractionConfig, OscarDualEncoderConfig
-from ..samplers import FalseNegativeEliminating, Hardest, Oracle, Retrieved, SemiHard
+from ..samplers import FalseNegativeEliminating, Hardest, Oracle, SemiHard
 from ..synthesis import SynHNC
 from .recipes import Recipe
 from .settings import DataSettings, MemorySettings, OptimiserSettings, TagsSettings, TowerSettings
@@ -29,7 +29,6 @@ DUAL: dict[str, dict[str, Any]] = {
     "triplet": {"loss": TripletLoss(reduce="sum")},
     "hardest": {"loss": TripletLoss()},
     "semi_hard": {"sampler": SemiHard()},
-    "retrieved": {"sampler": Retrieved(), "memory": MEMORY},
     "hardest_memory": {"sampler": Hardest(), "memory": MEMORY},  # FNE, Table 3, without FNE
     # controls: what the data's world calls false, and what it calls true though it is not annotated
     "oracle_true_negatives": {"sampler": Oracle(), "memory": MEMORY},
@@ -159,8 +158,7 @@ def _dual_encoder(method: str, on: str, start: str, size: str) -> Recipe:
         weights, data, optimiser = TINY_DUAL[on, start]
         numbers, prior = (SCRATCH_NUMBERS, 0.01) if start == "scratch" else (TINY_NUMBERS, 0.1)
         model = DualEncoderConfig.tiny() if on == "pictures" else TINY_OSCAR
-        parts = {"loss": TripletLoss(), **_small_parts(method, numbers, prior)}
-        parts["loss"] = tuned(parts["loss"], **numbers)
+        parts = _small_parts(method, numbers, prior)
         warm_up = InfoNCE(numbers["temperature"])
         return Recipe(method, size, model, optimiser=optimiser, data=data, start=weights, warm_up=warm_up, **parts)
     if start == "aligned":
@@ -176,14 +174,12 @@ def _dual_encoder(method: str, on: str, start: str, size: str) -> Recipe:
 
 def _small_parts(method: str, numbers: dict[str, float], prior: float) -> dict[str, Any]:
     """The parts of a method at the size for two cores."""
-    parts = dict(DUAL[method])
+    parts = {"loss": TripletLoss(), **DUAL[method]}
     if "memory" in parts:
         parts["memory"] = TINY_MEMORY
     if isinstance(parts.get("sampler"), FalseNegativeEliminating):
         parts["sampler"] = FalseNegativeEliminating(prior=prior, preset="released")
-    if "sampler" in parts:
-        parts["sampler"] = tuned(parts["sampler"], **numbers)
-    return parts
+    return parts | {name: tuned(parts[name], **numbers) for name in ("loss", "sampler") if name in parts}
 
 
 # What others begin with. Towers see and read before they are aligned, as the papers' do; nothing is matched in them,
@@ -334,7 +330,7 @@ PHOTO_ENCODER = LateInteractionConfig(
 )
 PHOTO_OPTIMISER = replace(TINY_OPTIMISER, warm_up=0.0)
 PHOTO_DATA = DataSettings(batch_size=64, epochs=24, captions_per_image=1, warm_up_epochs=12, validate_every=2)
-WITHOUT_PHOTOS = ("retrieved", "oracle_true_negatives", "oracle_false_negatives", "oscar", "oscar_sgraf", *CROSS)
+WITHOUT_PHOTOS = ("oracle_true_negatives", "oracle_false_negatives", "oscar", "oscar_sgraf", *CROSS)
 
 
 def _on_photos(method: str, start: str, size: str) -> Recipe:

@@ -16,10 +16,11 @@ from torch.nn.functional import cross_entropy
 from ..data.batches import Batch
 from ..errors import ItmlabError
 from ..models.pairs import on_device
+from ..text.alignment import UNLABELLED
 from .state import BatchLoss, Task
 
+Pieces = Int64[Tensor, "caption piece"]
 UNASKED = -1  # the answer where a question does not arise
-KEPT = -100  # the label of a word piece that need not be predicted
 
 
 class TowerTask(Task):
@@ -42,21 +43,39 @@ class TowerTask(Task):
             remedy = "pretrain on scenes, or begin with a public ViT (model.image_pretrained)"
             raise ItmlabError("nothing is known of the patches of these pictures", where=self.data.name, remedy=remedy)
         self.numbers = [len(names) for names in world.questions().values()]
-        self.answers: dict[int, Int64[Tensor, "patch question"]] = {}
+        grid = self.model.patch_grid
+        answers = [world.patch_answers(image, *grid) for image in range(len(self.data))]
+        self.answers = torch.stack(answers).short().unflatten(1, grid)
         return nn.Linear(self.model.config.image_hidden, sum(self.numbers))
 
     def __call__(self, batch: Batch, epoch: int) -> BatchLoss:
         tokens = on_device(self.model, batch.tokens)
-        hidden, labels = masked_words(
-            tokens["input_ids"], tokens["word_mask"], self.model.tokenizer, self.recipe.towers.masked, self.generator
-        )
+        hidden, labels = self.masked(tokens["input_ids"], tokens["word_mask"].bool())
         terms = {"images": self.image_loss(batch)}
         with self.precision():
-            is_asked = labels != KEPT
+            is_asked = labels != UNLABELLED
             words = self.heads["words"](self.word_states({**tokens, "input_ids": hidden})[is_asked])
         terms["words"] = cross_entropy(words.float(), labels[is_asked])
         loss = terms["images"] + terms["words"]
         return BatchLoss(loss, {name: value.item() for name, value in terms.items()})
+
+    def masked(self, pieces: Pieces, is_word: Tensor) -> tuple[Pieces, Pieces]:
+        """Pieces as BERT reads them, and the pieces that it is to predict, UNLABELLED elsewhere.
+
+        Of the word pieces (no frame, no padding) a share is predicted, and at least one of the batch: eight of ten are
+        hidden, one is another piece, one stays.
+
+        References:
+            Devlin et al. (2019), BERT, Sec. 3.1.
+        """
+        generator, tokenizer = self.generator, self.model.tokenizer
+        chance = torch.rand(pieces.shape, generator=generator).to(pieces.device).masked_fill(~is_word, 2.0)
+        is_masked = is_word & ((chance < self.recipe.towers.masked) | (chance == chance.min()))
+        labels = pieces.masked_fill(~is_masked, UNLABELLED)
+        how = torch.rand(pieces.shape, generator=generator).to(pieces.device)
+        others = torch.randint(len(tokenizer), pieces.shape, generator=generator).to(pieces.device)
+        hidden = torch.where(is_masked & (how < 0.8), torch.full_like(pieces, tokenizer.mask_token_id), pieces)
+        return torch.where(is_masked & (how >= 0.9), others, hidden), labels
 
     def word_states(self, tokens: dict[str, Tensor]) -> Float[Tensor, "caption piece width"]:
         """The states of word pieces of captions read alone."""
@@ -67,25 +86,13 @@ class TowerTask(Task):
         """The cross-entropy of the questions about all patches; half of the pictures are mirrored."""
         pixels = on_device(self.model, batch.images)
         images = torch.zeros(len(pixels), dtype=torch.int64).index_copy(0, batch.image_rows, batch.image_indices)
-        asked = torch.stack([self.answers_of(image) for image in images.tolist()]).to(pixels.device)
+        asked = self.answers[images].long().to(pixels.device)
         mirrored = torch.rand(len(pixels), generator=self.generator).to(pixels.device) < 0.5
         pixels = torch.where(mirrored[:, None, None, None], pixels.flip(3), pixels)
         asked = torch.where(mirrored[:, None, None, None], asked.flip(2), asked).flatten(1, 2)
         with self.precision():
             answers = self.heads["images"](self.model.towers.image(pixel_values=pixels).last_hidden_state[:, 1:])
         return patch_loss(answers.float(), asked, self.numbers)
-
-    def answers_of(self, image: int) -> Int64[Tensor, "row column question"]:
-        """What the world says of each patch of an image."""
-        if image not in self.answers:
-            self.answers[image] = self.data.world.patch_answers(image, *self.model.patch_grid).short()
-        return self.answers[image].long().unflatten(0, self.model.patch_grid)
-
-    def state_dict(self) -> dict[str, Any]:
-        return {"heads": self.heads.state_dict()}
-
-    def load_state_dict(self, state: dict[str, Any], epoch: int) -> None:
-        self.heads.load_state_dict(state["heads"])
 
 
 class RegionTowerTask(TowerTask):
@@ -132,30 +139,3 @@ def patch_loss(
     for scores, labels in zip(logits.flatten(0, 1).split(numbers, dim=1), answers.flatten(0, 1).T, strict=True):
         total = total + cross_entropy(scores, labels, ignore_index=UNASKED, reduction="sum")
     return total / answers[..., 0].numel()
-
-
-def masked_words(
-    pieces: Int64[Tensor, "caption piece"],
-    words: Tensor,
-    tokenizer: Any,
-    share: float,
-    generator: torch.Generator,
-) -> tuple[Int64[Tensor, "caption piece"], Int64[Tensor, "caption piece"]]:
-    """Pieces as BERT reads them, and the pieces that it is to predict, KEPT elsewhere.
-
-    Of the word pieces (no frame, no padding) a `share` is predicted, and at least one of the batch: eight of ten are
-    hidden, one is another piece, one stays.
-
-    References:
-        Devlin et al. (2019), BERT, Sec. 3.1.
-    """
-    is_word = words.bool()
-    chance = torch.rand(pieces.shape, generator=generator).to(pieces.device)
-    is_masked = is_word & (chance < share)
-    if not is_masked.any():
-        is_masked = is_word & (chance == chance.masked_fill(~is_word, 2.0).min())
-    labels = pieces.masked_fill(~is_masked, KEPT)
-    how = torch.rand(pieces.shape, generator=generator).to(pieces.device)
-    others = torch.randint(len(tokenizer), pieces.shape, generator=generator).to(pieces.device)
-    hidden = torch.where(is_masked & (how < 0.8), torch.full_like(pieces, tokenizer.mask_token_id), pieces)
-    return torch.where(is_masked & (how >= 0.9), others, hidden), labels

@@ -1,8 +1,15 @@
-"""A trained run: its recipe, its record, its model, and what one asks of them; several runs as an ensemble."""
+"""A trained run: its recipe, its record, its model, and what one asks of them; several runs as an ensemble.
 
+`Hits` are what a search finds, as text and as HTML.
+"""
+
+import base64
+import html
+import io
 import os
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,17 +21,18 @@ from PIL import Image
 from torch import Tensor, nn
 
 from ..data.captionset import CaptionSet
+from ..data.faults import one_line
+from ..data.pictures import read_image
 from ..errors import ItmlabError, printable
 from ..metrics import chance_rsum
 from ..models import load_model
+from ..models.pairs import looked_at
 from ..session import usual_defaults
 from ..storage import inside, read_json, sync_directory, usable, write_bytes
-from .directory import CHECKPOINT_FILE, HISTORY_FILE, read_history, shipped_names, start_directory
+from ..text.tokens import unknown_words
+from .directory import CHECKPOINT_FILE, HISTORY_FILE, read_history, start_directory
 from .recipes import Recipe
-from .scores import CUTOFFS, Side, evaluate, similarity
-from .search import Hits, search
-
-MOST_SEARCHED = 4  # data sets whose features a run keeps for searches
+from .scores import CUTOFFS, Side, compared, evaluate, largest, side_of, similarity
 
 
 def keeps(rsum: float | None, best: float | None, epoch: int, warm_up_epochs: int) -> bool:
@@ -76,7 +84,7 @@ class Run(Evaluated):
         if not (self.directory / "recipe.json").is_file():
             message, remedy = "not a run directory, it has no recipe.json", "python -m itmlab train makes one"
             raise ItmlabError(message, where=str(directory), remedy=remedy)
-        self._searched: dict[str, dict[Side, Any]] = {}
+        self._searched: Any = None, None  # which side of which data was searched last, and as the model compares it
 
     def __repr__(self) -> str:
         return printable(f"Run({self.recipe.name}, {self.recipe.size}, {self._named})")
@@ -140,26 +148,41 @@ class Run(Evaluated):
         return similarity(self.model, data)
 
     @usual_defaults()
-    def search(self, query: str | Image.Image | Path, k: int = 5, *, data: CaptionSet) -> Hits:
-        """Find the `k` best images of `data` for a sentence, or captions for a picture.
+    def search(self, query: str | Image.Image | Path, k: int = 5, *, data: CaptionSet) -> "Hits":
+        """Find the `k` best images of `data` for a sentence, or captions for a picture; ties in the order of the data.
 
-        The features of the last few data sets are kept, by the content of the data.
+        The features of what was searched last are kept.
 
         Args:
             query: a sentence, a PIL image, or the Path of a picture. A `str` is always a sentence.
             k: how many.
             data: what is searched.
+
+        Raises:
+            ItmlabError: an empty sentence, or a picture for a model that reads a detector's regions.
         """
-        sides = self._searched.pop(data.fingerprint, {})
-        self._searched[data.fingerprint] = sides
-        if len(self._searched) > MOST_SEARCHED:
-            self._searched.pop(next(iter(self._searched)))  # the one that was not used for longest
-        return search(self.model, data, query, k, sides)
+        model, query = self.model, read_image(query) if isinstance(query, Path) else query
+        is_sentence = isinstance(query, str)
+        of, asks = ("images", "captions") if is_sentence else ("captions", "images")
+        if is_sentence and not query.strip():
+            raise ItmlabError("the sentence to search for is empty")
+        if not is_sentence and not model.takes_pictures:
+            raise ItmlabError("this model reads regions, and a picture has none", remedy="search by a sentence")
+        if is_sentence and model.tokenizer is not None and (unknown := unknown_words(model.tokenizer, query)):
+            words = one_line(", ".join(map(repr, unknown)), 200)
+            warnings.warn(f"the model does not know these words of the query: {words}", stacklevel=3)
+        if self._searched[0] != (data.fingerprint, of):
+            items = looked_at(model, data) if is_sentence else data.captions
+            self._searched = (data.fingerprint, of), side_of(model, items, of)
+        items, asked = self._searched[1], side_of(model, [query], asks)
+        scores = compared(model, items, asked).T if is_sentence else compared(model, asked, items)
+        best, places = largest(scores, k)
+        return Hits(query, of, best[0].tolist(), places[0].tolist(), data)
 
     def release(self) -> None:
         """Drop the model and the features from memory; they are read again when they are needed."""
         vars(self).pop("model", None)
-        self._searched.clear()
+        self._searched = None, None
 
     @usual_defaults()
     def export(self, directory: str | Path, dtype: Literal["float16", "float32"] = "float16") -> "Run":
@@ -194,9 +217,6 @@ class Run(Evaluated):
 
 def pretrained(name: str) -> Run:
     """A run that ships with the package; an unknown name is an ItmlabError that lists those there."""
-    if name not in (names := shipped_names()):
-        remedy = f"name the folder of a run, or one of: {', '.join(names) or 'none in this installation'}"
-        raise ItmlabError(f"no folder of a run and no pretrained run {name!r}", remedy=remedy)
     return Run(start_directory(name))
 
 
@@ -235,3 +255,82 @@ class Ensemble(Evaluated):
 def ensemble(runs: Sequence[Run]) -> Ensemble:
     """The ensemble of `runs`; the papers' tables take two seeds of one recipe."""
     return Ensemble(runs)
+
+
+# What a search finds.
+
+THUMBNAIL = 128  # pixels of the longer edge
+
+
+@dataclass(frozen=True)
+class Hits:
+    """The best matches of one query, best first, readable in a terminal and in a notebook.
+
+    Attributes:
+        query: the sentence or picture.
+        of: what was searched.
+        scores: the similarities.
+        places: the indices of the images or captions in `data`.
+        data: the images and captions that were searched.
+    """
+
+    query: str | Image.Image
+    of: Side
+    scores: list[float]
+    places: list[int]
+    data: CaptionSet = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids of the images or captions."""
+        ids = self.data.image_ids if self.of == "images" else self.data.caption_ids
+        return [ids[place] for place in self.places]
+
+    @property
+    def image_indices(self) -> list[int]:
+        """The indices of the images, or of those that the captions were written for."""
+        return self.places if self.of == "images" else self.data.image_of_caption[self.places].tolist()
+
+    @property
+    def captions(self) -> list[str]:
+        """The captions, or the first caption of each image ("" where it has none)."""
+        if self.of == "captions":
+            return [self.data.captions[place] for place in self.places]
+        return [next(iter(captions), "") for captions in self.data.captions_of(self.places)]
+
+    @property
+    def images(self) -> list[Image.Image]:
+        """The pictures, decoded when they are needed."""
+        return [self.data.images[index] for index in self.image_indices]
+
+    def __repr__(self) -> str:
+        rows = enumerate(zip(self.scores, self.ids, self.captions, strict=True), 1)
+        lines = [f"{n:>3}. {score:+.3f}  {one_line(id_)}  {one_line(caption)}" for n, (score, id_, caption) in rows]
+        query = f'"{one_line(self.query)}"' if isinstance(self.query, str) else "the picture"
+        return "\n".join([f"{self.of} nearest to {query}:", *lines])
+
+    def _repr_html_(self) -> str:
+        # captions stand alone, a line each: a picture with each would read as if it had been found
+        pictures = map(thumbnail, self.images) if self.of == "images" else [""] * len(self)
+        width = f"{THUMBNAIL + 16}px" if self.of == "images" else "100%"
+        figures = [
+            f'<figure style="margin:0;width:{width}">{picture}<figcaption style="font-size:12px"><b>{score:+.3f}</b> '
+            f'{html.escape(caption)}<br><span style="opacity:.6">{html.escape(id_)}</span></figcaption></figure>'
+            for picture, score, caption, id_ in zip(pictures, self.scores, self.captions, self.ids, strict=True)
+        ]
+        query = html.escape(self.query) if isinstance(self.query, str) else thumbnail(self.query)
+        shelf = '<div style="display:flex;flex-wrap:wrap;gap:12px">' + "".join(figures) + "</div>"
+        return f'<p style="margin:4px 0">{html.escape(self.of)} nearest to <i>{query}</i></p>{shelf}'
+
+
+def thumbnail(picture: Image.Image) -> str:
+    """A small copy of a picture as an HTML element that needs no other file."""
+    small = picture.convert("RGB")
+    small.thumbnail((THUMBNAIL, THUMBNAIL))
+    buffer = io.BytesIO()
+    small.save(buffer, format="JPEG", quality=85)
+    content = base64.b64encode(buffer.getvalue()).decode("ascii")
+    return f'<img alt="" width="{small.width}" height="{small.height}" src="data:image/jpeg;base64,{content}">'

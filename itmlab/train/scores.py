@@ -8,11 +8,11 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import psutil
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int64
 from safetensors.torch import save
 from torch import Tensor, nn
 
@@ -28,7 +28,6 @@ from ..models.pairs import chunks, looked_at, on_device
 from ..session import usual_defaults
 from ..storage import refuse_foreign, write_bytes
 
-RELEVANCES = ("cider", "spice")
 Kind = Literal["cider", "spice"]
 Protocol = Literal["field", "corrected"]
 Side = Literal["images", "captions"]
@@ -62,19 +61,19 @@ def evaluate(
         ItmlabError: before scoring, as `check_pools`.
     """
     check_pools(data, ks, folds=folds, relevance=relevance, truth=truth)
-    positives = metrics.positives_by(protocol, data, folds)
+    positives = metrics.positives_by(protocol, data)
     scores = similarity(run, data) if isinstance(run, nn.Module) else run.similarity(data)
     gains = None if relevance is None else relevance_matrix(data, relevance)
     known = data.world.truth() if truth else None
     tables = []
-    for pool in blocks(*positives, len(data), folds):
-        part = pool.of(scores)
-        table = metrics.retrieval(part, pool.pairs, ks=ks)
+    for pool in blocks(data.image_of_caption, len(data), folds):
+        part, right = pool.of(scores), pool.of(positives)
+        table = metrics.retrieval(part, right, ks=ks)
         if known is not None:
-            table["truth"] = metrics.truth_retrieval(part, pool.of(known), pool.pairs, ks=ks)
+            table["truth"] = metrics.truth_retrieval(part, pool.of(known), right, ks=ks)
         if gains is not None:
             phi = pool.of(gains.T).T
-            table["semantic"] = metrics.semantic_retrieval(part, phi, pool.pairs, ks=ks, relevant=max(ks))
+            table["semantic"] = metrics.semantic_retrieval(part, phi, right, ks=ks, relevant=max(ks))
         tables.append(table)
     table = over_folds(tables)
     if relevance is not None:
@@ -83,14 +82,7 @@ def evaluate(
 
 
 def check_pools(
-    data: CaptionSet,
-    ks: Sequence[int] = CUTOFFS,
-    *,
-    folds: int = 1,
-    relevance: Kind | None = None,
-    truth: bool = False,
-    where: str | None = None,
-    remedy: str | None = None,
+    data: CaptionSet, ks: Sequence[int] = CUTOFFS, *, folds: int = 1, relevance: Kind | None = None, truth: bool = False
 ) -> None:
     """Refuse what cannot be evaluated (METHODS 2.3).
 
@@ -103,12 +95,12 @@ def check_pools(
         message = "the data has no world, so that nothing says everything that is true of these images"
         raise ItmlabError(message, remedy='leave truth out, or use load("scenes")')
     require_positives(data.image_of_caption, len(data), "image")
-    check_known(relevance or RELEVANCES[0], RELEVANCES, "relevance")
+    check_known(relevance or "cider", get_args(Kind), "relevance")
     most = max(map(len, data.captions_of_image), default=0) if relevance else 0
-    for pool in blocks(data.image_of_caption, torch.arange(len(data.captions)), len(data), folds):
+    for pool in blocks(data.image_of_caption, len(data), folds):
         images, captions = pool.images.stop - pool.images.start, len(pool.captions)
         for k in ks:
-            check_k(k, min(images - bool(relevance), captions - most), where=where, remedy=remedy)
+            check_k(k, min(images - bool(relevance), captions - most))
     require_memory(data, BYTES_A_PAIR * (1 + (relevance is not None) + truth))
 
 
@@ -194,6 +186,22 @@ def features_of(model: Model, items: Sequence[Any], of: Side) -> Features:
 def _encodings(model: Model, items: Sequence[Any], of: Side) -> Iterator[Encoded]:
     prepare, encode = getattr(model, f"prepare_{of}"), getattr(model, f"encode_{of}")
     return (encode(on_device(model, prepare(part))) for part in chunks(items))
+
+
+def largest(scores: Float[Tensor, "query item"], k: int) -> tuple[Float[Tensor, "query k"], Int64[Tensor, "query k"]]:
+    """The scores and places of the `k` largest of each row (at most all), in order; ties go to the lowest place.
+
+    >>> import torch
+    >>> largest(torch.tensor([[0.0, 2.0, 1.0, 2.0]]), 3)[1]
+    tensor([[1, 3, 2]])
+    """
+    if k < 1:
+        raise ItmlabError(f"k must be at least 1, got {k}")
+    best = scores.topk(min(k + 1, scores.shape[1]), dim=1)  # one more, to see whether the last is tied with it
+    tied = (best.values[:, 1:] == best.values[:, :-1]).any(dim=1)
+    places = best.indices[:, :k].clone()
+    places[tied] = scores[tied].sort(dim=1, descending=True, stable=True).indices[:, :k]
+    return scores.gather(1, places), places
 
 
 def relevance_matrix(data: CaptionSet, kind: Kind = "cider") -> Float[Tensor, "caption image"]:

@@ -78,12 +78,10 @@ DISTRIBUTED = "unset WORLD_SIZE, RANK, LOCAL_RANK and the variables of accelerat
 @contextmanager
 def repeatable(accelerator: Accelerator) -> Iterator[None]:
     """Use deterministic kernels on a GPU where there are any, without autocast; restore the settings at exit."""
-    on_gpu = accelerator.device.type == "cuda"
+    device, filling = accelerator.device, torch.utils.deterministic
+    on_gpu, fill = device.type == "cuda", filling.fill_uninitialized_memory
     enabled = torch.are_deterministic_algorithms_enabled()
     warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
-    filling = torch.utils.deterministic
-    fill = filling.fill_uninitialized_memory
-    device = accelerator.device
     with torch.random.fork_rng(devices=[device] if on_gpu else []), torch.autocast(device.type, enabled=False):
         if on_gpu:
             os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # what cuBLAS asks for

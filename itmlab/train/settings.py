@@ -1,20 +1,16 @@
 """The settings that a recipe is made of: frozen dataclasses that check their ranges, with the papers' defaults."""
 
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, Literal, get_type_hints
+from typing import Annotated, ClassVar, Literal
 
 from ..data.batches import Augmentation
-from ..fields import ABOVE_0, BELOW_1, FROM_0, FROM_1, between, check, check_ranges
+from ..fields import ABOVE_0, BELOW_1, FROM_0, FROM_1, Count, Share, Weight, between, check, check_fields
 from ..losses.tags import LossWeights
 from ..synthesis.negative import SentenceGenerator
 
-Count = Annotated[int, FROM_1]
-Share = Annotated[float, between(0, 1)]
-Weight = Annotated[float, FROM_0]
-
 
 class Settings:
-    """Base class of settings, which checks the ranges that the annotations of fields name.
+    """Base class of settings, whose fields are checked against their annotations.
 
     Args:
         at: the field of a recipe that holds these settings, for errors.
@@ -26,9 +22,7 @@ class Settings:
         cls.at = at
 
     def __post_init__(self) -> None:
-        hints = get_type_hints(type(self), include_extras=True)
-        ranges = {name: hint.__metadata__[0] for name, hint in hints.items() if hasattr(hint, "__metadata__")}
-        check_ranges(self, self.at, **ranges)
+        check_fields(self, self.at)
 
 
 @dataclass(frozen=True)

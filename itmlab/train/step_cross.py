@@ -1,6 +1,6 @@
 """The training step of a cross-encoder: Algorithm 1 of TAGS-DC (Fan et al., 2022, A.2), any of its losses switched off.
 
-    lines 2-12, 15   the m hardest synthetic sentences T̄ of each caption          Eqs. 2, 6   `Sentences`
+    lines 2-12, 15   the m hardest synthetic sentences T̄ of each caption          Eqs. 2, 6   `sentences`
     line 4           captions with hidden pieces, for line 5                                  `masked_captions`
     line 14          retrieved negatives T⁻ of each image, I⁻ of each caption                 `mine`
     line 5           L_MLM                                                         Eq. 1       `masked_language`
@@ -16,7 +16,7 @@ embedded once, and the terms of the loss are computed from it. The equations the
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int64
@@ -27,7 +27,7 @@ from ..data.batches import Batch
 from ..errors import ItmlabError
 from ..models import CrossEncoder, EmbeddedRegions
 from ..models.cross_encoder import PAIR_BATCH_SIZE, Tokens, pair_logits
-from ..models.encoded import evaluating
+from ..models.encoded import evaluating, joined
 from ..models.pairs import ImageInputs, all_captions
 from ..samplers.retrieved import mined_negatives
 from ..synthesis import FilteredTopM, Negative
@@ -41,13 +41,8 @@ IMAGES_AT_A_TIME = 256  # images embedded at a time
 BINS = 40  # of the histogram of difficulty, over [-1, 1]
 HEADS = {"discrimination": "wod", "correction": "woc"}  # the head of each word loss of sentences
 Rows = Int64[Tensor, "row"]
-
-
-class Retrieved(NamedTuple):
-    """Negative captions of each image and negative images of each caption, by number; -1 where fewer exist."""
-
-    captions: Int64[Tensor, "pair top_k"]
-    images: Int64[Tensor, "pair top_k"]
+# Negative captions of each image and negative images of each caption, by number; -1 where fewer exist.
+Retrieved = tuple[Int64[Tensor, "pair top_k"], ...]
 
 
 @dataclass
@@ -93,11 +88,18 @@ class CrossEncoderTask(Task):
         needs_graphs = settings.makes_sentences or settings.weights.masked_language
         self.graphs = graphs_of(data) if needs_graphs else ()
         self.masking = (WordMasking if settings.masking == "word" else PhraseMasking)(settings.probability)
-        self.frozen = self.sentences = None
         if settings.makes_sentences:
+            refiller = None
             if settings.generator == "static":  # the ablation "SG": refilled by the model as it was at the start
-                self.frozen = copy.deepcopy(model, {id(model.tokenizer): model.tokenizer}).requires_grad_(False).eval()
-            self.sentences = Sentences(self)
+                refiller = copy.deepcopy(model, {id(model.tokenizer): model.tokenizer}).requires_grad_(False).eval()
+                self.stateful["generator"] = refiller
+            self.score = cross_encoder_score(model, data, self.inputs)
+            implied = implied_in(data) if settings.implied else None
+            self.choice = {"keep": settings.hardest, "filtered": settings.filtered, "implied": implied}
+            if isinstance(settings.generator, str):
+                drawing = {name: getattr(settings, name) for name in ("maskings", "samples", "temperature")}
+                drawing |= {"masking": self.masking, "refiller": refiller}
+                self.tags = Tags(model, data, inputs=self.inputs, fresh=recipe.start is None, **drawing, **self.choice)
 
     def __call__(self, batch: Batch, epoch: int) -> BatchLoss:
         """Compute the loss of a batch (Eq. 10), its terms, and histograms of difficulty."""
@@ -108,7 +110,7 @@ class CrossEncoderTask(Task):
         draws = torch.Generator().manual_seed(int(torch.randint(2**62, (1,), generator=self.generator)))
         sentences = masked = negatives = None
         with self.precision():
-            if {"synthetic", *HEADS} & set(wanted):
+            if self.settings.makes_sentences:
                 sentences = self.sentences(batch.caption_indices, generator=draws, part=part)
             if "masked_language" in wanted:
                 masked = self.masked_captions(batch.caption_indices, draws, part)
@@ -132,16 +134,32 @@ class CrossEncoderTask(Task):
 
     # What is trained on.
 
+    def sentences(
+        self, numbers: Rows, *, generator: torch.Generator, part: slice = slice(None)
+    ) -> list[list[Negative]]:
+        """Lines 2 to 12 and 15: at most `hardest` negatives of each caption of a part of a batch, best first."""
+        rows, data = numbers[part].tolist(), self.data
+        images = data.image_of_caption[rows]
+        captions, graphs = [data.captions[row] for row in rows], [self.graphs[row] for row in rows]
+        arguments = captions, graphs, data.captions_of(images.tolist())
+        generators = own_generators(len(numbers), generator)[part]
+        if isinstance(self.settings.generator, str):
+            return self.tags(*arguments, generator=generators, numbers=rows)
+
+        def score(sentences: list[str], of: Rows) -> Float[Tensor, "sentence"]:
+            return self.score(images[of].tolist(), sentences)
+
+        tailored = FilteredTopM(OneByOne(self.settings.generator), score=score, **self.choice)
+        return tailored(*arguments, generator=generators)
+
     def masked_captions(self, captions: Rows, draws: torch.Generator, part: slice) -> MaskedPieces:
         """Line 4: `trained_maskings` of each caption of a part of a batch, 80 / 10 / 10; drawn for the whole."""
         times, graphs = self.settings.trained_maskings, [self.graphs[number] for number in captions.tolist()]
         texts = [self.data.captions[number] for number in captions.tolist()]
         pieces = align(self.model.tokenizer, texts, graphs, self.model.config.maximum_tokens)
-        hidden = [
-            phrases
-            for graph, length in zip(graphs, pieces.words_kept.tolist(), strict=True)
-            for phrases in self.masking.draw(graph, times, generator=draws, length=length)
-        ]
+        hidden = []
+        for graph, length in zip(graphs, pieces.words_kept.tolist(), strict=True):
+            hidden += self.masking.draw(graph, times, generator=draws, length=length)
         rows = torch.arange(len(captions)).repeat_interleave(times).tolist()
         masked = mask_pieces(self.model.tokenizer, pieces, hidden, captions=rows, generator=draws)
         rows_of_part = slice(part.start * times, part.stop * times)
@@ -157,7 +175,7 @@ class CrossEncoderTask(Task):
         )
         options = {"candidates": settings.candidates, "top_k": settings.top_k, "generator": draws, "part": part}
         with evaluating(self.model):
-            return Retrieved(*(mined_negatives(score, positives, **options) for score, positives in sides))
+            return tuple(mined_negatives(score, positives, **options) for score, positives in sides)
 
     def logits(self, captions: Rows, images: Rows) -> Float[Tensor, "pair"]:
         """Matching logits of captions and images by number, each image embedded once."""
@@ -169,7 +187,7 @@ class CrossEncoderTask(Task):
     def embedded(self, batch: Batch, negatives: Retrieved | None, part: slice) -> Step:
         """The images of the step, with gradient, each embedded once."""
         images = batch.image_indices[part]
-        others = images if negatives is None else negatives.images.clamp(min=0).flatten()
+        others = images if negatives is None else negatives[1].clamp(min=0).flatten()
         numbers = torch.cat([images, others]).unique()
         regions = embed(self.model, self.inputs, numbers)
         device = regions.values.device
@@ -192,7 +210,7 @@ class CrossEncoderTask(Task):
         """Line 14: L_IRTM (Eq. 5), from one pass over the pairs and the negatives of both ways."""
         captions, images = (side.to(step.images.device) for side in negatives)
         sentences = [step.captions, captions.clamp(min=0).flatten(), step.captions.repeat_interleave(images.shape[1])]
-        others = torch.searchsorted(step.numbers, negatives.images.clamp(min=0).flatten()).to(images.device)
+        others = torch.searchsorted(step.numbers, negatives[1].clamp(min=0).flatten()).to(images.device)
         shown = [step.images, step.images.repeat_interleave(captions.shape[1]), others]
         logits = pair_logits(self.model, self.tokens, torch.cat(sentences), step.regions, torch.cat(shown))
         step.positives, of_captions, of_images = logits.split([len(step.images), captions.numel(), images.numel()])
@@ -268,54 +286,11 @@ class CrossEncoderTask(Task):
     def batch_mean(self, mean: Float[Tensor, ""], weight: float | Tensor) -> Float[Tensor, ""]:
         return whole_mean(mean, weight, self.accelerator)
 
-    def state_dict(self) -> dict[str, Any]:
-        return {} if self.frozen is None else {"generator": self.frozen.state_dict()}
-
-    def load_state_dict(self, state: dict[str, Any], epoch: int) -> None:
-        if self.frozen is not None:
-            self.frozen.load_state_dict(state["generator"])
-
-
-class Sentences:
-    """Lines 2 to 12 and 15: the hardest negative sentences of captions, from where the recipe of a task says."""
-
-    def __init__(self, task: CrossEncoderTask):
-        recipe, settings, model, data = task.recipe, task.settings, task.model, task.data
-        self.data, self.graphs = data, task.graphs
-        self.score = cross_encoder_score(model, data, task.inputs)
-        implied = implied_in(data) if settings.implied else None
-        self.choice = {"keep": settings.hardest, "filtered": settings.filtered, "implied": implied}
-        self.tags = None
-        if isinstance(settings.generator, str):
-            drawing = {name: getattr(settings, name) for name in ("maskings", "samples", "temperature")}
-            drawing |= {"masking": task.masking, "refiller": task.frozen}
-            self.tags = Tags(model, data, inputs=task.inputs, fresh=recipe.start is None, **drawing, **self.choice)
-        else:
-            self.generate = OneByOne(settings.generator)
-
-    def __call__(
-        self, numbers: Int64[Tensor, "caption"], *, generator: torch.Generator, part: slice = slice(None)
-    ) -> list[list[Negative]]:
-        """Return at most `hardest` negatives of each caption of a part of a batch, best first."""
-        rows, data = numbers[part].tolist(), self.data
-        images = data.image_of_caption[rows]
-        captions, graphs = [data.captions[row] for row in rows], [self.graphs[row] for row in rows]
-        arguments = captions, graphs, data.captions_of(images.tolist())
-        generators = own_generators(len(numbers), generator)[part]
-        if self.tags is not None:
-            return self.tags(*arguments, generator=generators, numbers=rows)
-
-        def score(sentences: list[str], of: Int64[Tensor, "sentence"]) -> Float[Tensor, "sentence"]:
-            return self.score(images[of].tolist(), sentences)
-
-        tailored = FilteredTopM(self.generate, score=score, **self.choice)
-        return tailored(*arguments, generator=generators)
-
 
 def embed(model: CrossEncoder, inputs: Callable[[Sequence[int]], dict[str, Tensor]], images: Rows) -> EmbeddedRegions:
     """Embed these images, a part of them at a time."""
     parts = images.split(IMAGES_AT_A_TIME)
-    return EmbeddedRegions.joined([model.embed_regions(**inputs(part.tolist())) for part in parts])
+    return joined([model.embed_regions(**inputs(part.tolist())) for part in parts])
 
 
 def word_tokens(

@@ -22,13 +22,13 @@ from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
 from ..losses import Loss
 from ..losses.sam import Relevance
+from ..metrics.relevance import CaptionRelevance, CaptionTruth
 from ..models import Encoded
 from ..models.dual_encoder import Momentum
 from ..samplers import Hardest, MomentumQueue, Pool, Sampler
 from ..synthesis import FeatureNegatives
 from ..synthesis.files import read_negatives
 from .recipes import Recipe
-from .relevance import CaptionRelevance, CaptionTruth
 from .settings import ExtraNegatives
 from .state import BatchLoss, Task, all_gather, rank_slice
 
@@ -50,14 +50,13 @@ class DualEncoderTask(Task):
     def __init__(self, *arguments: Any):
         super().__init__(*arguments)
         recipe, model, data, device = self.recipe, self.model, self.data, self.accelerator.device
-        self.by_parts = model.compares_parts
-        if self.by_parts and self.accelerator.num_processes > 1:
+        if model.compares_parts and self.accelerator.num_processes > 1:
             raise ItmlabError("models that compare parts train in one process", remedy="launch it without accelerate")
         self.encode = self._encoders(model)
         self.momentum = memory = None
         if recipe.memory:
             self.momentum = Momentum(model, m=recipe.memory.momentum)
-            self.encode_slowly = self._encoders(self.momentum)
+            self.encode_slowly = self._encoders(self.momentum.model)
             memory = MomentumQueue(recipe.memory.length, model.config.dimension, device=device)
         self.draws = self.generator  # on a GPU numbers are drawn there, as copying them would wait for it
         if device.type != "cpu":
@@ -102,7 +101,7 @@ class DualEncoderTask(Task):
                 slow = Pool(self._pooled(slow_images)[rows], self._pooled(slow_captions), image_ids, caption_ids)
             if self.extra is not None and not warming_up:
                 extra = self._extra(batch, epoch)
-            if self.by_parts:
+            if self.model.compares_parts:
                 matrix = self.model.similarity(encoded_images, encoded_captions).float()[rows]
         pictures = self._pooled(encoded_images)
         pairs = Pool(pictures[rows], self._pooled(encoded_captions), image_ids, caption_ids)
@@ -135,7 +134,7 @@ class DualEncoderTask(Task):
         part = sentences[rank_slice(len(sentences), self.accelerator)]
         tokens = self.model.prepare_captions([sentence for row in part for sentence in row])
         slow = self.momentum is not None and epoch > 0  # in epoch 0 the memory only fills (METHODS 1.4)
-        encode = self.momentum.encode_captions if slow else self.model.encode_captions
+        encode = self.momentum.model.encode_captions if slow else self.model.encode_captions
         features = self._pooled(encode(to_device(tokens, self.accelerator.device)))
         return FeatureNegatives(features.unflatten(0, allowed.shape), to_device(allowed, features.device))
 
@@ -159,13 +158,11 @@ class DualEncoderTask(Task):
             self.momentum.update(self.model)
 
     def state_dict(self) -> dict[str, Any]:
-        return {"draws": self.draws.get_state()} | {name: part.state_dict() for name, part in self.stateful.items()}
+        return super().state_dict() | {"draws": self.draws.get_state()}
 
     def load_state_dict(self, state: dict[str, Any], epoch: int) -> None:
-        self.objective.start_epoch(epoch)  # first, as it clears the sampler's statistics
+        super().load_state_dict(state, epoch)
         self.draws.set_state(state["draws"])
-        for name, part in self.stateful.items():
-            part.load_state_dict(state[name])
 
 
 @dataclass
@@ -178,7 +175,7 @@ class Objective:
         recipe: the recipe; its components are copied.
         memory: the queue of momentum features, if the recipe has a memory.
         generator: the random numbers of samplers and noise.
-        data: the training data, which know equal pictures and captions; without them images are known by number.
+        data: the training data, which know equal pictures and captions.
         relevance: φ of captions and images, for a recipe with an adaptive margin.
         truth: what the world calls true, for components that need it.
         step: how many steps are done.
@@ -188,7 +185,7 @@ class Objective:
     recipe: Recipe
     memory: MomentumQueue | None
     generator: torch.Generator
-    data: CaptionSet | None = None
+    data: CaptionSet
     relevance: Relevance | None = None
     truth: Truth | None = None
     step: int = 0
@@ -205,11 +202,10 @@ class Objective:
 
     def start_epoch(self, epoch: int) -> None:
         """Begin the statistics of similarity again, which belong to an epoch (METHODS 1.1)."""
-        if epoch < self.recipe.data.warm_up_epochs:
-            return
+        own_epoch = epoch - self.recipe.data.warm_up_epochs
         for component in (self.sampler, self.parts_sampler, self.loss):
-            if component is not None:
-                component.start_epoch(epoch - self.recipe.data.warm_up_epochs)
+            if component is not None and own_epoch >= 0:
+                component.start_epoch(own_epoch)
 
     def __call__(
         self, batch: Pool, slow: Pool | None, epoch: int, per_anchor: PerAnchor, matrix: Scores | None
@@ -235,9 +231,10 @@ class Objective:
             self.memory.enqueue(*slow)  # after the pool, which has this batch already
 
         # 2. Scores of both directions: of parts, of features, or of both.
-        positives = self._positives(batch, pool), self._positives(pool, batch).T
+        of_pool = self.data.matches(pool.image_ids, batch.caption_ids).T
+        positives = self.data.matches(batch.image_ids, pool.caption_ids), of_pool
         numbers = batch.image_ids, batch.caption_ids, pool.image_ids, pool.caption_ids
-        context = Context(self.step, self.total_steps, epoch, *numbers, self.data.captions if self.data else ())
+        context = Context(self.step, self.total_steps, epoch, *numbers, self.data.captions)
         contexts = (context,) * 2 if warming_up else self._with_truth(context)
         images, captions = batch.image_features, batch.caption_features
         of_parts, of_features = [], []
@@ -253,7 +250,7 @@ class Objective:
             return _over_all(self.recipe.warm_up, of_parts + of_features)
         loss, margin = images.new_zeros(()), self.recipe.adaptive_margin
         if margin is None or margin.with_triplet:
-            own_positives = positives[0] if pool is batch else self._positives(batch, batch)
+            own_positives = positives[0] if pool is batch else self.data.matches(batch.image_ids, batch.caption_ids)
             if of_parts:
                 loss = loss + self._own_loss(of_parts, self.parts_sampler, (matrix, own_positives), filling)
             if of_features:
@@ -266,12 +263,6 @@ class Objective:
         if margin is not None:
             loss = loss + margin(*(of_parts or of_features), self.relevance, generator=self.generator)
         return loss
-
-    def _positives(self, images: Pool, captions: Pool) -> Bool[Tensor, "image caption"]:
-        """Whether each caption is true of each image, as far as the data know."""
-        if self.data is None:
-            return images.image_ids[:, None] == captions.image_ids
-        return self.data.matches(images.image_ids, captions.caption_ids)
 
     def _with_truth(self, context: Context) -> tuple[Context, Context]:
         """The context of each direction, with the truth if the sampler asks for it."""
@@ -321,13 +312,9 @@ def _with_further(
         return direction
     all_scores = torch.cat(scores, dim=1)
     more = all_scores.shape[1] - direction.scores.shape[1]
-    context = replace(
-        context,
-        candidate_images=pad(context.candidate_images, (0, more), value=-1),
-        candidate_captions=pad(context.candidate_captions, (0, more), value=-1),
-        # no world knows them: they count as false
-        truth=None if context.truth is None else pad(context.truth, (0, more)),
-    )
+    images, captions = (pad(ids, (0, more), value=-1) for ids in (context.candidate_images, context.candidate_captions))
+    truth = None if context.truth is None else pad(context.truth, (0, more))  # no world knows them: they count as false
+    context = replace(context, candidate_images=images, candidate_captions=captions, truth=truth)
     return Direction(all_scores, torch.cat(positives, dim=1), direction.positive_scores, context)
 
 
@@ -355,13 +342,11 @@ class ExtraCaptions:
         Returns:
             The sentences, where the caption stands in for those that are missing, and a mask of those that exist.
         """
-        texts = [self.captions[number] for number in captions.tolist()]
-        rows = [self.negatives[number] for number in captions.tolist()]
         chance = torch.rand(len(captions), self.number, generator=generator)
         sentences, allowed = [], torch.zeros(len(captions), self.number, dtype=torch.bool)
-        for row, (text, numbers) in enumerate(zip(texts, chance.tolist(), strict=True)):
-            left = [negative.sentence for negative in rows[row]]
+        for row, (caption, numbers) in enumerate(zip(captions.tolist(), chance.tolist(), strict=True)):
+            left = [negative.sentence for negative in self.negatives[caption]]
             chosen = [left.pop(int(number * len(left))) for number in numbers[: len(left)]]
             allowed[row, : len(chosen)] = True
-            sentences.append(chosen + [text] * (self.number - len(chosen)))
+            sentences.append(chosen + [self.captions[caption]] * (self.number - len(chosen)))
         return sentences, allowed

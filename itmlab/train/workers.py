@@ -1,5 +1,7 @@
-"""Training several runs at a time in worker processes, and what happens when one of them or the caller stops."""
+"""Training several runs, at a time in worker processes, and what happens when one of them or the caller stops."""
 
+import hashlib
+import json
 import os
 import pickle
 import signal
@@ -23,14 +25,76 @@ from ..data.captionset import CaptionSet
 from ..errors import ItmlabError
 from ..fields import check
 from ..models import Model
+from ..session import usual_defaults
 from ..storage import cores
 from .directory import LOCK_FILE
-from .loop import train
+from .loop import is_done, train
 from .recipes import Recipe
-from .session import Interrupted, world_size
+from .run import Run
+from .session import Interrupted, stopped_in_words, world_size
 
 STILL_SECONDS = 60.0  # a worker that has not computed for so long is reported
 BUSY_SHARE = 0.005  # of a core: less than this is not computing
+
+
+@usual_defaults()
+def trained(
+    recipes: Sequence[Recipe] | Mapping[str, Recipe],
+    data: CaptionSet,
+    *,
+    seeds: int | Sequence[int] = 3,
+    run_root: str | Path,
+    jobs: int | None = None,
+    progress: bool = True,
+) -> dict[str, list[Run]]:
+    """Train each recipe with each seed, as `compare` does, without comparing them.
+
+    Use it to compare on other images than those of `data`: `compare_runs(trained(…), other)`.
+
+    Args:
+        recipes: recipes with different names, or recipes by label.
+        data: the data set to train on.
+        seeds: the seeds, or their number.
+        run_root: directory of the runs.
+        jobs: runs to train at a time.
+        progress: whether to show progress.
+
+    Returns:
+        The runs by label, one per seed.
+    """
+    by_label = labelled(recipes)
+    seeds = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
+    if not seeds or len(set(seeds)) != len(seeds):
+        raise ItmlabError(f"seeds must be one or more different numbers, got {seeds!r}")
+    runs: dict[str, dict[Path, Recipe]] = {}
+    for label, recipe in by_label.items():
+        home = Path(run_root) / directory_name(label, recipe, data)
+        runs[label] = {home / f"seed-{seed}": recipe.replace(seed=seed) for seed in seeds}
+    every = {path: recipe for group in runs.values() for path, recipe in group.items()}
+
+    def stand() -> str:
+        return f"{sum(map(is_done, every))} of {len(every)} runs in {run_root} are trained; compare again to resume"
+
+    with stopped_in_words(stand):
+        train_all({path: recipe for path, recipe in every.items() if not is_done(path)}, data, jobs, progress)
+        # all of them are trained: this opens them, and refuses a directory that has another run
+        return {label: [train(recipe, data, path) for path, recipe in group.items()] for label, group in runs.items()}
+
+
+def labelled(recipes: Sequence[Recipe] | Mapping[str, Recipe]) -> dict[str, Recipe]:
+    """The recipes by label, by default their names; equal names are an ItmlabError."""
+    by_label = dict(recipes) if isinstance(recipes, Mapping) else {recipe.name: recipe for recipe in recipes}
+    if not by_label or len(by_label) != len(recipes):
+        remedy = 'compare({"p = 1e-3": fne.replace(...), ...}, ...)'
+        raise ItmlabError("compare needs recipes with different names", remedy=remedy)
+    return by_label
+
+
+def directory_name(label: str, recipe: Recipe, data: CaptionSet) -> str:
+    """A folder of its own for each recipe and data set, whatever their names."""
+    content = json.dumps([recipe.replace(seed=0).to_json(), data.fingerprint], sort_keys=True)
+    plain = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in label).strip(".") or "recipe"
+    return f"{plain}-{hashlib.sha256(content.encode()).hexdigest()[:8]}"
 
 
 def train_all(runs: Mapping[Path, Recipe], data: CaptionSet, jobs: int | None, progress: bool) -> None:
@@ -44,8 +108,7 @@ def train_all(runs: Mapping[Path, Recipe], data: CaptionSet, jobs: int | None, p
         Interrupted: after Ctrl-C, SIGTERM or a hang-up; no worker process is left.
     """
     check(jobs is None or jobs >= 1, "jobs", jobs, "1 or more, or None for as many as there are cores")
-    one_by_one = torch.cuda.is_available() or world_size() > 1
-    jobs = jobs or (1 if one_by_one else cores())
+    jobs = jobs or (1 if torch.cuda.is_available() or world_size() > 1 else cores())
     if jobs == 1:
         for directory, recipe in runs.items():
             train(recipe, data, directory, progress=progress)
@@ -113,26 +176,22 @@ def _stop_without(parent: int) -> None:
 @contextmanager
 def still_workers_reported(directories: Sequence[Path]) -> Iterator[None]:
     """Warn during the block of every run that is being trained by a process that has stopped computing."""
-    ended, locks = threading.Event(), [directory / LOCK_FILE for directory in directories]
+    ended = threading.Event()
 
     def watch() -> None:
-        before: dict[tuple[Path, int], float] = {}  # seconds of computing, by the lock and the process that holds it
+        computed: dict[tuple[Path, int], float] = {}  # seconds, by the directory and the process that trains there
         while not ended.wait(STILL_SECONDS):
-            after: dict[tuple[Path, int], float] = {}
-            for lock in locks:
+            for directory in directories:
                 with suppress(OSError, ValueError, psutil.Error):  # nothing trains there
-                    number = int(lock.read_text())
-                    after[lock, number] = sum(psutil.Process(number).cpu_times()[:2])
-            for (lock, number), seconds in after.items():
-                if seconds - before.get((lock, number), 0.0) < BUSY_SHARE * STILL_SECONDS:
-                    message = f"{lock.parent}: process {number} has not computed for {STILL_SECONDS:g} seconds"
-                    warnings.warn(f"{message}; to stop, press Ctrl-C; the same call resumes", stacklevel=1)
-            before = after
+                    number = int((directory / LOCK_FILE).read_text())
+                    seconds = sum(psutil.Process(number).cpu_times()[:2])
+                    if seconds - computed.get((directory, number), 0.0) < BUSY_SHARE * STILL_SECONDS:
+                        message = f"{directory}: process {number} has not computed for {STILL_SECONDS:g} seconds"
+                        warnings.warn(f"{message}; to stop, press Ctrl-C; the same call resumes", stacklevel=1)
+                    computed[directory, number] = seconds
 
-    thread = threading.Thread(target=watch, daemon=True)
-    thread.start()
+    threading.Thread(target=watch, daemon=True).start()
     try:
         yield
     finally:
         ended.set()
-        thread.join()

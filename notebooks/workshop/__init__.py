@@ -4,8 +4,12 @@
 sets the printed tables of four papers beside measured ones. `python -m workshop` lists the commands.
 """
 
+import sys
 from importlib import import_module
 from typing import Any
+
+# plotly shows figures by nbformat, which needs jsonschema, which would spend two seconds on a grammar of web addresses.
+sys.modules.setdefault("rfc3987_syntax", None)
 
 _MODULES = ("analysis", "exercises", "explore", "papers", "plots")
 __all__ = ["check", *_MODULES]

@@ -1,6 +1,8 @@
 """Where the notebooks, figures and results are: in a checkout, and the results in an installed wheel too."""
 
 import os
+import shutil
+import subprocess
 from functools import cache
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
@@ -50,3 +52,12 @@ def threads_of_a_process(count: int) -> dict[str, str]:
     """Return the environment in which a child process computes with so many threads, however many cores it sees."""
     libraries = ("OMP", "MKL", "OPENBLAS", "NUMBA")
     return dict.fromkeys((f"{library}_NUM_THREADS" for library in libraries), str(count))
+
+
+def checked_out() -> str:
+    """Return the commit that is checked out, or "" outside a checkout or without git."""
+    git = shutil.which("git")
+    if git is None:
+        return ""
+    words = [git, "-C", str(CHECKOUT), "rev-parse", "--short", "HEAD"]
+    return subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip()

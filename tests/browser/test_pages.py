@@ -24,7 +24,7 @@ from workshop.plots.maps import draw_attention_maps
 from itmlab.data.captionset import CaptionSet
 from itmlab.metrics.by_image import RECALLS
 from itmlab.train.comparison import Comparison
-from itmlab.train.search import Hits
+from itmlab.train.run import Hits
 from tests.browser.conftest import PATIENCE
 
 pytestmark = pytest.mark.browser

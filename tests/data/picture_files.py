@@ -10,7 +10,7 @@ from PIL import Image
 from itmlab.data.captionset import CaptionSet
 from itmlab.data.faults import Faults
 from itmlab.data.pictures import NoPictures
-from itmlab.data.readers import Files, assemble, read_captions, unchecked
+from itmlab.data.readers import Files, assemble, read_captions
 
 
 def photograph(seed: int = 0, size: tuple[int, int] = (24, 16)) -> Image.Image:
@@ -68,4 +68,4 @@ def load_captions(*tables: Path) -> CaptionSet:
         for entry in rows:
             entry.split = next(iter(re.findall("train|val|test", table.name)), None)
         entries += rows
-    return assemble(Files(entries, lambda sources: NoPictures(len(sources)), unchecked), faults)
+    return assemble(Files(entries, lambda sources: NoPictures(len(sources)), lambda *source: None), faults)

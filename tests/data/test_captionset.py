@@ -94,8 +94,8 @@ def test_a_reduced_set_loses_training_images_and_nothing_else(owned, data):
         for name in ("train", "val")
     }
     data_set = caption_set(owners, count, splits)
-    share, seed = data.draw(st.floats(0.01, 1)), data.draw(st.integers(0, 3))
-    part = data_set.reduced(share, seed)
+    share = data.draw(st.floats(0.01, 1))
+    part = data_set.reduced(share)
     training = [f"image {i}" for i in splits["train"].tolist()]
     remaining = part.split("train").image_ids if len(splits["train"]) else []
     assert len(remaining) == (max(1, round(share * len(training))) if training else 0)
@@ -104,7 +104,7 @@ def test_a_reduced_set_loses_training_images_and_nothing_else(owned, data):
     assert (part.split("val").image_ids if held_out else []) == held_out
     gone = set(training) - set(remaining) - set(held_out)
     assert part.image_ids == [name for name in data_set.image_ids if name not in gone]
-    smaller = data_set.reduced(share / 2, seed)
+    smaller = data_set.reduced(share / 2)
     assert not remaining or set(smaller.split("train").image_ids) <= set(remaining)
 
 
@@ -112,9 +112,9 @@ shares = st.tuples(*[st.floats(0, 1)] * 3).filter(lambda three: sum(three) > 0.0
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.integers(0, 200), shares, st.integers(0, 5))
-def test_every_image_is_in_exactly_one_split(count, proportions, seed):
-    parts = proportional_splits(count, proportions, seed)
+@given(st.integers(0, 200), shares)
+def test_every_image_is_in_exactly_one_split(count, proportions):
+    parts = proportional_splits(count, proportions)
     assert sorted(index for part in parts.values() for index in part.tolist()) == list(range(count))
     assert all(part.tolist() == sorted(part.tolist()) and len(part) for part in parts.values())
     wanted = [name for name, share in zip(("train", "val", "test"), proportions, strict=True) if share > 0]

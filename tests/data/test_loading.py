@@ -1,33 +1,11 @@
-"""`load`: names, options, your own data sets, shares and noise of the training split."""
+"""`load`: names, options, and a share of the training split."""
 
 import pytest
 import torch
 
 from itmlab.data import load, names
-from itmlab.data.captionset import CaptionSet
 from tests.data.picture_files import write_folder
 from tests.refusals import refused
-
-
-def fruit(*, ripe: bool = True) -> CaptionSet:
-    """A user's own data set."""
-    return CaptionSet(
-        name="fruit",
-        images=[None, None],
-        image_ids=["apple", "pear"],
-        captions=["a red apple" if ripe else "a green apple", "a pear"],
-        caption_ids=["0", "1"],
-        image_of_caption=[0, 1],
-        splits={"train": [0], "test": [1]},
-    )
-
-
-def test_your_own_data_set_is_a_function_or_a_caption_set():
-    assert load(fruit, split="train", ripe=False).captions == ["a green apple"]
-    assert load(fruit(), split="test").captions == ["a pear"]
-    refused(r"fruit: there is no option 'rip' — did you mean ripe", load, fruit, rip=False)
-    refused("expected a CaptionSet, got int", load, lambda: 3)
-    refused("leave root out", load, fruit, "somewhere")
 
 
 def test_an_unknown_name_or_option_is_answered_with_the_nearest(tmp_path):
@@ -77,5 +55,5 @@ def test_data_are_the_same_whatever_the_session_has_set(tmp_path, dtype, device)
 
 def test_a_share_of_the_training_split_is_taken():
     data = load("scenes", images=24, size=32)
-    part = load("scenes", images=24, size=32, train_share=0.25, share_seed=3)
-    assert part.image_ids == data.reduced(0.25, seed=3).image_ids
+    part = load("scenes", images=24, size=32, train_share=0.25)
+    assert part.image_ids == data.reduced(0.25).image_ids

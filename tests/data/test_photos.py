@@ -5,7 +5,7 @@ import torch
 from PIL import Image
 
 import itmlab
-from itmlab.data.photos import SHIPPED
+from itmlab.data.readers import SHIPPED
 from itmlab.models import photographs
 from tests.data.picture_files import write_folder
 

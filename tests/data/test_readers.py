@@ -1,4 +1,4 @@
-"""Readers: a folder, Karpathy's and COCO's JSON. Every fault with file and row in one error."""
+"""Readers: a folder, Karpathy's JSON. Every fault with file and row in one error."""
 
 import json
 import shutil
@@ -199,36 +199,5 @@ def test_faults_name_the_row_of_karpathys_json(tmp_path):
 
 def test_a_missing_part_comes_with_its_remedy(tmp_path):
     refused("no root was given", load, "flickr30k")
-    refused(r"no dataset_coco.json or captions.json.*annotations=", load, "coco", tmp_path)
+    refused(r"no dataset_coco.json.*annotations=", load, "coco", tmp_path)
     refused(r"no folder of pictures.*images=", load, "folder", tmp_path, captions="x.jsonl")
-
-
-def write_coco(path, folder, ids):
-    images = [{"id": number, "file_name": f"{number:012}.jpg"} for number in ids]
-    annotations = [
-        {"id": 10 * number + k, "image_id": number, "caption": f"thing {number} {k}"} for number in ids for k in (1, 0)
-    ]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"images": images, "annotations": annotations}))
-    folder.mkdir(parents=True, exist_ok=True)
-    for row in images:
-        photograph(row["id"]).save(folder / row["file_name"])
-    return images, annotations
-
-
-def test_cocos_own_format(tmp_path):
-    write_coco(tmp_path / "own" / "captions.json", tmp_path / "own" / "images", (5, 3))
-    data = load("coco", tmp_path / "own")
-    assert (data.image_ids, data.caption_ids) == (["5", "3"], ["51", "50", "31", "30"])
-    assert data.captions[3] == "thing 3 0"
-    named = tmp_path / "published" / "captions_val2017.json"
-    write_coco(named, tmp_path / "published" / "val2017", (3,))
-    place = {"annotations": named, "images": tmp_path / "published" / "val2017"}
-    assert len(load("coco", tmp_path, **place)) == 1
-    content = json.loads(named.read_text())
-    content |= {"images": [*content["images"], content["images"][0]]}
-    content["annotations"] += [{"id": 99, "image_id": 7, "caption": "x"}, {"id": 98, "caption": "x"}]
-    named.write_text(json.dumps(content))
-    reasons = faults_of("coco", tmp_path, **place)
-    assert "already that of row images[0]" in reasons["images[1]"]
-    assert all("a caption without an image" in reasons[f"annotations[{row}]"] for row in (2, 3))

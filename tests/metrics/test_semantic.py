@@ -11,7 +11,6 @@ from itmlab.metrics import (
     image_relevance,
     ncs,
     ncs_of_each,
-    recall,
     semantic_recall_of_each,
     semantic_retrieval,
 )
@@ -37,8 +36,6 @@ def parts(similarity, relevance, positives, ks, relevant):
     """Each number from the measure of its name, in one direction."""
     without = {"without": positives}
     return {
-        "RV": {k: recall(similarity, positives, k) for k in ks},
-        "R": {k: recall(similarity, positives, k, sense="share") for k in ks},
         "SR": {k: mean_recall(similarity, relevance, k, relevant=relevant) for k in ks},
         "SR(N)": {k: mean_recall(similarity, relevance, k, relevant=relevant, **without) for k in ks},
         "NCS": {k: ncs(similarity, relevance, k) for k in ks},
@@ -49,7 +46,7 @@ def parts(similarity, relevance, positives, ks, relevant):
 def test_every_number_is_its_measure(drawn):
     similarity, relevance, positives = drawn
     ks = (1, 5, 10)
-    table = semantic_retrieval(similarity, relevance, ks=ks, relevant=7)
+    table = semantic_retrieval(similarity, relevance, positives, ks=ks, relevant=7)
     expected = {
         "i2t": parts(similarity, relevance.T, positives, ks, 7),
         "t2i": parts(similarity.T, relevance, positives.T, ks, 7),
@@ -57,19 +54,18 @@ def test_every_number_is_its_measure(drawn):
     for side, measures in expected.items():
         for name, values in measures.items():
             assert table[name][side] == pytest.approx(values), (side, name)
-    for name, measure in (("Rsum", "RV"), ("Nsum", "NCS"), ("Nsum(N)", "NCS(N)")):
+    for name, measure in (("Nsum", "NCS"), ("Nsum(N)", "NCS(N)")):
         assert table[name] == pytest.approx(sum(sum(expected[side][measure].values()) for side in expected))
     assert table["unanswered"]["NCS"] == {"i2t": 0, "t2i": 0}
-    assert semantic_retrieval(similarity, relevance, positives, ks=ks, relevant=7) == table
 
 
 def test_unanswered_queries_are_counted_and_left_out(drawn):
     similarity, relevance, positives = drawn
     relevance = relevance * positives.T  # nothing but ground truth is relevant
     relevance[0] = 0
-    refused(r"SR\(N\)@1 i2t: nothing is relevant to any query", semantic_retrieval, similarity, relevance)
+    refused(r"SR\(N\)@1 i2t: nothing is relevant to any query", semantic_retrieval, similarity, relevance, positives)
     relevance[5, 17] = relevance[7, 16] = 0.5
-    unanswered = semantic_retrieval(similarity, relevance)["unanswered"]
+    unanswered = semantic_retrieval(similarity, relevance, positives)["unanswered"]
     assert unanswered["NCS"] == {"i2t": 0, "t2i": 1}
     assert unanswered["NCS(N)"] == unanswered["SR(N)"] == {"i2t": IMAGES - 2, "t2i": IMAGES * EACH - 2}
     few = torch.tensor([[1.0, 2.0], [0.0, 0.0], [0.0, 0.0]])
@@ -183,6 +179,12 @@ def test_a_recall_that_cannot_be_answered_is_refused(similarity, relevance, opti
 
 
 def test_a_table_that_cannot_be_made_is_refused(drawn):
-    similarity, relevance, _ = drawn
-    refused(r"transpose of relevance .*got \(20, 60\) and \(60, 20\)", semantic_retrieval, similarity, relevance.T)
-    refused("k=20 of 19 candidates", semantic_retrieval, similarity, relevance, ks=(20,), relevant=20)
+    similarity, relevance, positives = drawn
+    refused(
+        r"transpose of relevance .*got \(20, 60\) and \(60, 20\)",
+        semantic_retrieval,
+        similarity,
+        relevance.T,
+        positives,
+    )
+    refused("k=20 of 19 candidates", semantic_retrieval, similarity, relevance, positives, ks=(20,), relevant=20)

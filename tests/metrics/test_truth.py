@@ -45,8 +45,9 @@ def test_they_are_the_equations(data):
 
 def test_input_that_cannot_be_ranked_is_refused():
     refused("1 of 2 have no positive", at_r, torch.rand(2, 3), torch.tensor([[True] * 3, [False] * 3]))
-    refused(r"\(2, 4\) and \(4, 2\)", truth_retrieval, torch.rand(2, 4), torch.ones(4, 2, dtype=torch.int8), ks=(1,))
-    refused("nothing is true", truth_retrieval, torch.rand(2, 4), torch.zeros(2, 4, dtype=torch.int8), ks=(1,))
+    scores, positives = torch.rand(2, 4), torch.ones(2, 4, dtype=torch.bool)
+    refused(r"\(2, 4\) and \(4, 2\)", truth_retrieval, scores, torch.ones(4, 2, dtype=torch.int8), positives, ks=(1,))
+    refused("nothing is true", truth_retrieval, scores, torch.zeros(2, 4, dtype=torch.int8), positives, ks=(1,))
 
 
 def truth_by_query(similarity, truth, positives, k) -> dict[str, float]:

@@ -42,11 +42,11 @@ def test_it_is_found_where_the_variable_says(folder, monkeypatch):
 
 
 def test_a_wordnet_that_cannot_be_used_is_refused(folder, monkeypatch, tmp_path):
-    refused("synonyms='all'", wordnet, "all")
+    refused("synonyms 'all'", wordnet, "all")
     with (folder / "index.noun").open("a") as file:
         file.write("dog n 3 0 3 0 1 2\n")
     refused(rf"index\.noun:{len((folder / 'index.noun').read_text().splitlines())}: not", WordNet, folder)
-    refused("cannot be read", WordNet, tmp_path)
+    refused("No such file", WordNet, tmp_path)
     monkeypatch.setenv("WNSEARCHDIR", str(tmp_path))
     refused("WNSEARCHDIR", wordnet, "auto")
 

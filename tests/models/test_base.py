@@ -57,10 +57,10 @@ def test_damaged_missing_and_foreign_files_are_one_line_each(configure, captions
     path.unlink()
     refused(r"model\.safetensors: no such file", DualEncoder.load, tmp_path)
     (tmp_path / "config.json").write_text("[1]")
-    refused("must be a ModelConfig", DualEncoder.load, tmp_path)
+    refused("must be a DualEncoderConfig", DualEncoder.load, tmp_path)
     with open(tmp_path / "config.json", "wb") as file:
         file.truncate(20 * 2**30)  # sparse: takes no room on the disk
-    refused("too large for a model configuration", DualEncoder.load, tmp_path)
+    refused("more than .* bytes", DualEncoder.load, tmp_path)
     refused("no such file", DualEncoder.load, tmp_path / "elsewhere")
 
 
@@ -96,7 +96,7 @@ def test_squeezed_as_vit(size):
         ({"image_layers": 20_000}, "image_layers must be 1 to 256, got 20000"),
         ({"text_intermediate": 2**12, "text_hidden": 2**12}, "the weights do not fit .*: .* size mismatch"),
         ({"text_intermediate": 2**20, "text_hidden": 2**20}, "GiB of memory"),
-        ({"text_settings": {"num_hidden_layers": 20_000}}, "another number of layers"),
+        ({"text_settings": {"num_hidden_layers": 20_000}}, "num_hidden_layers must be text_layers"),
         ({"text_settings": {"hidden_size": "wide"}}, "no model can be made of it"),
     ],
 )

@@ -32,14 +32,14 @@ def test_json_and_back(config):
         (DualEncoderConfig, {"image_size": 2**20}, "image_size must be 1 to 4096, got 1048576"),
         (DualEncoderConfig, {"dropout": 10**400}, "dropout"),
         (DualEncoderConfig, {"std": [0.5, 0.5, float("nan")]}, "finite"),
-        (DualEncoderConfig, {"patch_size": 11}, "divide"),
+        (DualEncoderConfig, {"patch_size": 11}, "image_size must be a multiple"),
         (DualEncoderConfig, {"image_pretrained": "one"}, "both, or neither"),
         (DualEncoderConfig, {"image_pretrained": "one", "text_pretrained": "two", "stem": "convolutional"}, "scratch"),
         (LateInteractionConfig, {"kind": "vsepp", "preset": "released"}, "released"),
         (LateInteractionConfig, {"graph_layers": 257}, "1 to 256"),
         (CrossEncoderConfig, {"heads": 5}, "heads"),
         (CrossEncoderConfig, {"positions": 3}, "positions"),
-        (CrossEncoderConfig, {"form": "uniter", "object_tags": True}, "OSCAR"),
+        (CrossEncoderConfig, {"form": "uniter", "object_tags": True}, "oscar"),
     ],
 )
 def test_a_wrong_value_is_named(kind, values, words):

@@ -121,8 +121,8 @@ def test_the_copy_uses_neither_dropout_nor_gradients(configure, captions, pictur
     momentum = Momentum(model, 0.9).train()
     assert not any(part.training for part in momentum.modules())
     pixels, tokens = model.prepare_images(pictures), model.prepare_captions(captions)
-    first, second = momentum.encode_images(pixels), momentum.encode_images(pixels)
+    first, second = momentum.model.encode_images(pixels), momentum.model.encode_images(pixels)
     assert torch.equal(first.pooled, second.pooled) and not first.pooled.requires_grad
-    assert not momentum.encode_captions(tokens).pooled.requires_grad
+    assert not momentum.model.encode_captions(tokens).pooled.requires_grad
     assert not any(weights.requires_grad for weights in momentum.parameters())
     assert model.training and all(weights.requires_grad for weights in model.parameters())

@@ -5,7 +5,6 @@ import torch
 
 from itmlab.models import LateInteraction
 from tests.models.fragments import CAPTIONS, CLOSE, KINDS, RELEASED, build, direction, encoded, parts, records
-from tests.refusals import refused
 
 
 @pytest.fixture(params=[*KINDS, *RELEASED])
@@ -32,24 +31,33 @@ def test_features_and_scores_do_not_depend_on_the_batch_or_the_padding(model):
         torch.testing.assert_close(model.similarity(images, caption)[:, 0], together[:, row], **CLOSE)
 
 
-def test_chunks_add_up_to_the_whole(model):
+@pytest.fixture
+def compare_at_once(model, monkeypatch):
+    """Return a function that sets how many pairs are compared at a time."""
+    return lambda pairs: model.matcher and monkeypatch.setattr(type(model.matcher), "pairs_at_once", pairs)
+
+
+def test_chunks_add_up_to_the_whole(model, compare_at_once):
     images, captions = encoded(model, [3, 5, 1, 4, 2, 9, 5], [*CAPTIONS, "a cat", "a tree", "dog"])
-    at_once = model.similarity(images, captions, chunk=10**6)
+    compare_at_once(10**6)
+    at_once = model.similarity(images, captions)
     for chunk in (1, 5):
-        torch.testing.assert_close(model.similarity(images, captions, chunk=chunk), at_once, rtol=1e-5, atol=1e-6)
+        compare_at_once(chunk)
+        torch.testing.assert_close(model.similarity(images, captions), at_once, rtol=1e-5, atol=1e-6)
 
 
-def test_gradients_reach_every_weight_that_scores_through_any_chunk(model):
+def test_gradients_reach_every_weight_that_scores_through_any_chunk(model, compare_at_once):
     model.train()
     for part in model.modules():  # statistics of batch normalisation are those of a chunk
         part.train(not isinstance(part, torch.nn.BatchNorm1d))
     gradients, names = [], [name for name, _ in model.named_parameters()]
     for chunk in (1000, 3):
         model.zero_grad()
+        compare_at_once(chunk)
         images = model.encode_images(model.prepare_images(records([3, 5, 1, 4])))
         captions = model.encode_captions(model.prepare_captions(CAPTIONS))
         weights = torch.arange(16.0).view(4, 4).cos()
-        (model.similarity(images, captions, chunk=chunk) * weights).sum().backward()
+        (model.similarity(images, captions) * weights).sum().backward()
         assert [name for name, weights in model.named_parameters() if weights.grad is not None] == names
         gradients.append([weights.grad.clone() for weights in model.parameters()])
     for at_once, in_chunks in zip(*gradients, strict=True):
@@ -67,14 +75,11 @@ def test_autocast_and_a_saved_model_give_near_and_equal_scores(model, tmp_path):
     assert torch.equal(again.similarity(*encoded(again)), exact)
 
 
-def test_pooled_features_are_enough_only_where_pooled_features_are_compared():
+def test_pooled_features_are_enough_where_pooled_features_are_compared():
     for kind in ("vsrn", "vsepp"):
         images, captions = encoded(build(kind))
-        scores = build(kind).similarity(images.pooled, captions.pooled, chunk=2)
+        scores = build(kind).similarity(images.pooled, captions.pooled)
         torch.testing.assert_close(scores, images.pooled @ captions.pooled.T)
-    model = build("sgr")
-    images, captions = encoded(model)
-    refused("compares parts", model.similarity, images.pooled, captions.pooled)
 
 
 def test_vse_takes_the_mean_region_and_the_last_state():

@@ -11,7 +11,6 @@ from itmlab.data import load
 from itmlab.data.captionset import CaptionSet
 from itmlab.models import LateInteractionConfig, build_model, photographs
 from itmlab.models.photographs import (
-    EFFICIENTNET,
     PhotoEncoder,
     are_photographs,
     as_seen_by,
@@ -81,7 +80,7 @@ def test_a_missing_extra_and_other_weights_are_refused(tmp_path, monkeypatch) ->
 def small(kind: str = "vsepp"):
     sizes = {"dimension": 16, "word_dimension": 256, "vocabulary_size": 200, "maximum_tokens": 20}
     sizes |= {"region_dimension": 1280, "similarity_dimension": 8, "graph_layers": 1}
-    config = LateInteractionConfig(kind, photo_encoder=EFFICIENTNET, word_vectors="wordllama", **sizes)
+    config = LateInteractionConfig(kind, photo_encoder="efficientnet_lite0", word_vectors="wordllama", **sizes)
     return build_model(config, CAPTIONS, seed=0).eval()
 
 

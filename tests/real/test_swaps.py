@@ -5,7 +5,7 @@ import re
 import pytest
 import torch
 
-from itmlab.metrics.wordnet import Nouns
+from itmlab.metrics.wordnet import wordnet
 from itmlab.synthesis.rules import BESIDE, FEMALE, MALE, PERSONS, article, vse_c
 from itmlab.text import parse
 from itmlab.text.graph import tokenise
@@ -21,7 +21,7 @@ def swaps(real_data, tmp_path_factory):
     """(caption, the image's captions, negative) of every swap of every caption."""
     file = real_data("flickr30k/captions_val.jsonl.gz")
     try:
-        Nouns()
+        wordnet("wordnet")
     except Exception as error:
         pytest.skip(str(error))
     with pytest.MonkeyPatch.context() as patch:

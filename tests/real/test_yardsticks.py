@@ -19,7 +19,7 @@ def sugarcrepe(real_data):
 def test_sugarcrepe_has_7511_items_and_length_tells_what_was_added(sugarcrepe) -> None:
     assert sugarcrepe.kinds == SUGARCREPE and len(sugarcrepe.items) == 7511 and not sugarcrepe.left_out
     rows = measure(sugarcrepe).rows
-    assert all(rows[kind].controls["shorter"].percent > 98 for kind in ("add_att", "add_obj"))
+    assert all(rows[kind].shares["shorter"].percent > 98 for kind in ("add_att", "add_obj"))
 
 
 def test_305_of_them_are_about_the_fifty_photographs(sugarcrepe, real_data) -> None:
@@ -30,4 +30,4 @@ def test_305_of_them_are_about_the_fifty_photographs(sugarcrepe, real_data) -> N
     assert [item.source for item in coco.items] == [item.source for item in joined.items]
     table = run_on_yardstick(itmlab.pretrained("fne"), joined, real_data("tiny_coco"))
     assert {kind: row.items for kind, row in table.rows.items() if kind != "all"} == joined.kinds
-    assert 40 < table.rows["all"].right.percent < 65  # it learnt from drawings: chance
+    assert 40 < table.rows["all"].shares["right"].percent < 65  # it learnt from drawings: chance

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2_contingency
 
 from itmlab.errors import ItmlabError
-from itmlab.samplers import FalseNegativeEliminating, Hardest, Random, Retrieved, SemiHard, Softest
+from itmlab.samplers import FalseNegativeEliminating, Hardest, Random, SemiHard, Softest
 from itmlab.samplers.base import Sampler, draw
 
 DETERMINISTIC = {"hardest": Hardest, "softest": Softest, "semi_hard": SemiHard}
@@ -32,7 +32,6 @@ def fne(ready: bool = True, **options) -> FalseNegativeEliminating:
 EVERY = {
     **DETERMINISTIC,
     "random": Random,
-    "retrieved": lambda: Retrieved(candidates=4, top=2),
     "fne": fne,
     "fne_released": lambda: fne(preset="released"),
     "fne_raw": lambda: fne(monotone=False),
@@ -130,7 +129,7 @@ def test_a_draw_never_takes_a_weight_of_zero_nor_runs_past_the_end():
         assert draw(weights, generator=generator(seed)).tolist() == [1, 2, -1]
 
 
-@pytest.mark.parametrize("name", ["random", "retrieved", "fne", "fne_released", "fne_raw"])
+@pytest.mark.parametrize("name", ["random", "fne", "fne_released", "fne_raw"])
 def test_masked_padding_columns_change_no_distribution(name):
     times, row = 20_000, torch.tensor([0.1, 0.45, 0.5, 0.55, 0.7])
     wide, counts = torch.cat([row, torch.full((20,), 0.9)]), []

@@ -8,7 +8,7 @@ from scipy.stats import chisquare
 
 from itmlab.context import Context
 from itmlab.errors import ItmlabError
-from itmlab.samplers import Hardest, Oracle, Random, Retrieved, SemiHard, Softest
+from itmlab.samplers import Hardest, Oracle, Random, SemiHard, Softest
 from tests.refusals import refused
 from tests.samplers.test_base import generator
 
@@ -91,7 +91,7 @@ def test_an_oracle_takes_the_hardest_of_what_is_false_or_of_what_is_true(seed, a
 
 def test_an_oracle_needs_the_truth_of_every_pair():
     given_without = torch.zeros(2, 3), torch.zeros(2, 3).bool(), torch.zeros(2)
-    refused("true_ or false_negatives", Oracle, "all")
+    refused("sampler.take must be", Oracle, "all")
     refused(r"truth of every pair, of shape \(2, 3\)", Oracle(), *given_without, generator=generator())
     wide = torch.zeros(2, 4, dtype=torch.int8)
     refused("truth of every pair", Oracle(), *given_without, generator=generator(), context=Context(truth=wide))
@@ -103,14 +103,3 @@ def test_random_takes_each_negative_equally_often():
     counts = torch.bincount(chosen, minlength=7)
     assert counts[[1, 4]].tolist() == [0, 0]
     assert chisquare(counts[[0, 2, 3, 5, 6]].numpy()).pvalue > 1e-3
-
-
-def test_retrieved_takes_any_of_the_best_of_what_it_drew():
-    """Of 4 of the 6 candidates the 2 best are kept."""
-    scores = torch.tensor([0.1, 0.9, 0.2, 0.8, 0.3, 0.4]).expand(30_000, 6)
-    positives = torch.zeros(30_000, 6).bool()
-    chosen = Retrieved(candidates=4, top=2)(scores, positives, torch.zeros(30_000), generator=generator())
-    counts = torch.bincount(chosen, minlength=6)
-    wanted = torch.tensor([0, 10, 0, 10, 3, 7]) / 30  # in how many of the 15 draws each is one of the 2 best
-    assert chisquare(counts[[1, 3, 4, 5]].numpy(), (wanted * 30_000)[[1, 3, 4, 5]].numpy()).pvalue > 1e-3
-    assert counts[[0, 2]].tolist() == [0, 0]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from itmlab.metrics.wordnet import Nouns
+from itmlab.metrics.wordnet import WordNet
 from itmlab.synthesis.rules import GREATER, CaptionLexicon, Kinds, RuleSwaps
 from itmlab.synthesis.rules import PHOTO_PLACES as PLACES
 from itmlab.text import parse
@@ -18,7 +18,7 @@ with_wordnet = pytest.mark.skipif(
 
 @with_wordnet
 def test_the_installed_one_tells_kinds_apart():
-    kinds = Kinds(Nouns(INSTALLED))
+    kinds = Kinds(WordNet(INSTALLED))
     apart = [("dog", "cat"), ("guitar", "violin"), ("car", "truck")]
     alike = [("car", "automobile"), ("dog", "animal"), ("puppy", "dog"), ("hat", "poster"), ("dog", "unknown")]
     assert all(kinds.exclude(*pair) for pair in apart) and not any(kinds.exclude(*pair) for pair in alike)
@@ -36,7 +36,7 @@ SAID = (
 @pytest.fixture(scope="module")
 def swaps():
     captions = [caption for caption in SAID for _ in range(4)]
-    lexicon = CaptionLexicon(parse(captions, cache=False), range(len(captions)), Kinds(Nouns(INSTALLED)))
+    lexicon = CaptionLexicon(parse(captions, cache=False), range(len(captions)), Kinds(WordNet(INSTALLED)))
     return RuleSwaps(lexicon.nouns, PLACES, GREATER, implied=lexicon.implied)
 
 
@@ -64,7 +64,7 @@ def test_each_rule_by_example(swaps, caption, others, wanted):
 @with_wordnet
 def test_what_two_captions_of_an_image_say_may_be_one_thing():
     captions = ["A dog chases a couch.", "A dog chases a bench.", "A dog chases a chair."] * 4
-    graphs, kinds = parse(captions, cache=False), Kinds(Nouns(INSTALLED))
+    graphs, kinds = parse(captions, cache=False), Kinds(WordNet(INSTALLED))
     alike = [0, 0, 1, 2, 2, 3, 4, 4, 5, 6, 6, 7]  # couch and bench describe one image
     apart, together = (CaptionLexicon(graphs, images, kinds).nouns["couch"] for images in (range(12), alike))
     assert apart == ("bench", "chair") and together == ("chair",)

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from itmlab.data.faults import FaultyData
 from itmlab.errors import ItmlabError
 from itmlab.synthesis import Negative, generate_negatives, read_negatives, write_negatives
-from itmlab.synthesis.files import UnmatchedNegatives
 from itmlab.text import Span
 from tests.synthesis.negatives_data import HOSTILE, caption_set
 
@@ -103,7 +102,6 @@ def test_every_fault_is_reported_with_its_line(tmp_path):
         ("image_id", "j", "another image or text"),
     ]:
         faulty[json.dumps(ROW | {"negative": f"a {len(faulty)}"} | {name: value})] = fault
-    faulty[json.dumps(ROW)] = "the same negative as in row 1"
     path = written(tmp_path, ROW, *faulty)
     path.write_bytes(path.read_bytes() + b'{"caption_id": "c", "image_id": "i", "caption": "a", "negative": "\xff"}\n')
     with pytest.raises(FaultyData) as raised:
@@ -125,7 +123,7 @@ def test_how_many_captions_of_a_file_are_in_the_data_is_said(tmp_path):
     captions = ["a dog", "a cat", "a cow"]
     candidates = [Negative("a pig", 0, 0), Negative("a hen", 1, 1), Negative("a fox", 2, 2)]
     file = write_negatives(tmp_path / "x.jsonl", caption_set(captions, [0, 1, 2]), candidates)
-    with pytest.warns(UnmatchedNegatives, match="2 of 3 captions"):
+    with pytest.warns(UserWarning, match="2 of 3 captions"):
         assert list(map(len, file.of(caption_set(captions[:2], [0, 1])))) == [1, 1]
     with pytest.raises(ItmlabError, match="no negative belongs"):
         read_negatives(written(tmp_path, ROW)).of(caption_set(captions, [0, 1, 2]))

@@ -40,14 +40,13 @@ def test_the_special_tokens_come_first_and_the_text_is_lower_cased():
     assert torch.equal(tokens["input_ids"][0], tokens["input_ids"][1])
 
 
-@pytest.mark.parametrize("hash_seed", ["1", "77"])
-def test_another_process_with_another_hash_seed_gives_the_same_vocabulary(hash_seed):
+def test_another_process_with_another_hash_seed_gives_the_same_vocabulary():
     program = (
         "import sys, json; from itmlab.text.tokens import train_wordpiece;"
         "t = train_wordpiece(json.load(sys.stdin), 200);"
         "print(json.dumps(sorted(t.get_vocab().items(), key=lambda item: item[1])))"
     )
-    environment = os.environ | {"PYTHONHASHSEED": hash_seed}
+    environment = os.environ | {"PYTHONHASHSEED": "77"}
     answer = subprocess.run(
         [sys.executable, "-c", program], input=json.dumps(CAPTIONS), capture_output=True, text=True, env=environment
     )

@@ -3,9 +3,8 @@
 import pytest
 import torch
 
-from itmlab.samplers import MomentumQueue
-from tests.train.test_objective import IDS, ROWS, Listened, features
-from tests.train.world import micro
+from tests.train.test_objective import IDS, ROWS, features
+from tests.train.test_objective import objective as plain_objective
 
 RELEVANCE = torch.rand(100, 100, generator=torch.Generator().manual_seed(7)) * 10  # φ[image, caption], not symmetric
 
@@ -15,9 +14,7 @@ def relevance(captions, images):
 
 
 def objective(name="sam", **changes):
-    recipe = micro(name, data__warm_up_epochs=0, **changes)
-    memory = MomentumQueue(recipe.memory.length, 8) if recipe.memory else None
-    return Listened(recipe, memory, torch.Generator().manual_seed(0), relevance=relevance)
+    return plain_objective(name, relevance, data__warm_up_epochs=0, **changes)
 
 
 def by_loops(batch, pool, rows, *, negatives="softest", temperature=10.0, rank=0, weight=1.0, reading="pairs"):

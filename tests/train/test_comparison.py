@@ -13,13 +13,15 @@ from itmlab.metrics.by_image import RECALLS, TRUTHS
 from itmlab.metrics.semantic import ncs
 from itmlab.metrics.statistics import holm
 from itmlab.scenes import load
-from itmlab.train.comparison import Comparison, compare, compare_runs, directory_name
-from itmlab.train.comparison import trained as trained_runs
+from itmlab.train.comparison import Comparison, compare, compare_runs
 from itmlab.train.scores import relevance_matrix, similarity
+from itmlab.train.workers import directory_name
+from itmlab.train.workers import trained as trained_runs
 from tests.refusals import refused
 from tests.train.world import micro, small_world
 
 QUIET = {"split": "train", "progress": False}
+pytestmark = pytest.mark.slow  # nearly every test needs four trained runs
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +118,7 @@ def test_folds_are_galleries_of_their_own_whose_pictures_are_pooled(trained, sce
     assert row["brightness"] == pytest.approx(14.5) and folded.images == 30
     assert row["RSum"] == pytest.approx(evaluated["rsum"])  # every picture has five captions
     assert row["i2t N@5"] == pytest.approx(evaluated["semantic"]["NCS"]["i2t"][5])
-    refused("30 images cannot be cut into folds=4", compare_runs, runs, scenes, folds=4, progress=False)
+    refused("compare on a split of 40 images", compare_runs, runs, scenes, folds=4, progress=False)
 
 
 def test_with_truth_its_measures_are_those_of_the_evaluated_runs(trained, scenes):

@@ -16,8 +16,8 @@ from itmlab.models.dual_encoder import Momentum
 from itmlab.train import loop
 from itmlab.train.directory import CHECKPOINT_FILE, load_checkpoint
 from itmlab.train.loop import learning_rate_at, train
-from itmlab.train.record import TrainingWarning
 from itmlab.train.settings import OptimiserSettings
+from itmlab.train.state import TrainingWarning
 from tests.refusals import refused
 from tests.train.test_resume import same_bytes
 from tests.train.world import micro

@@ -1,5 +1,7 @@
 """Pretraining of both encoders apart: masked words, questions about patches, and that neither learns of the other."""
 
+from pathlib import Path
+
 import pytest
 import torch
 from accelerate import Accelerator
@@ -10,7 +12,6 @@ from itmlab.data import load
 from itmlab.data.batches import PairBatches
 from itmlab.train.directory import first_model
 from itmlab.train.loop import train
-from itmlab.train.pretraining import TowerTask
 from itmlab.train.state import State
 from tests.refusals import refused
 from tests.train.test_resume import same_bytes
@@ -30,7 +31,7 @@ def gradients(data, order: list[int]) -> dict[str, Tensor]:
     """Of a batch's loss, with captions of the images in this order beside the pictures."""
     torch.manual_seed(0)
     recipe = towers(data__captions_per_image=1)
-    state = State(recipe, data, Accelerator(cpu=True), TowerTask)
+    state = State(recipe, data, Accelerator(cpu=True), Path("unused"))
     batches = PairBatches(data, batch_size=4, seed=0, captions_per_image=1, **state.task.preparation())
     batch = next(iter(batches.epoch(0)))
     tokens = {name: value[order] for name, value in batch.tokens.items()}

@@ -5,7 +5,6 @@ import os
 import pickle
 import shutil
 import signal
-from itertools import product
 
 import pytest
 import torch
@@ -74,19 +73,15 @@ def train_until_signal(name, directory, number, at):
         os._exit(stop.exit_code)
 
 
-STOPS = ["max_steps", signal.SIGTERM, signal.SIGKILL]
-
-
-@pytest.mark.parametrize(("name", "stop"), [*product(RECIPES, STOPS), ("fne", signal.SIGINT)])
-def test_a_stopped_run_ends_as_a_whole_one(name, stop, uninterrupted, processes, tmp_path):
-    for number in (1, 3) if stop == "max_steps" else (5, 13):
-        if stop == "max_steps":
-            assert not trained(name, tmp_path / "run", max_steps=number).finished
-        else:
-            process = processes.Process(target=train_until_signal, args=(name, tmp_path / "run", stop, number))
-            process.start()
-            process.join()
-            assert process.exitcode == (-stop if stop == signal.SIGKILL else 128 + stop)
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_run_stopped_in_every_way_ends_as_a_whole_one(name, uninterrupted, processes, tmp_path):
+    """One after another: after a step, by signals and by a kill, each time from where the last one stopped."""
+    assert not trained(name, tmp_path / "run", max_steps=1).finished
+    for stop, number in ((signal.SIGTERM, 5), (signal.SIGINT, 5), (signal.SIGKILL, 13)):
+        process = processes.Process(target=train_until_signal, args=(name, tmp_path / "run", stop, number))
+        process.start()
+        process.join()
+        assert process.exitcode == (-stop if stop == signal.SIGKILL else 128 + stop)
     resumed = trained(name, tmp_path / "run")
     assert resumed.finished and same_bytes(resumed, uninterrupted(name))
     assert {path.name for path in resumed.directory.iterdir()} == FILES
@@ -115,10 +110,8 @@ def test_a_finished_run_is_returned_unchanged(finished, data):
     assert before == {path: path.stat().st_mtime_ns for path in finished.directory.rglob("*")}
 
 
-def test_another_recipe_and_not_resuming_are_refused(finished, data):
-    directory = finished.directory
-    refused("another recipe: data.epochs is 4", train, micro(data__epochs=5), data, directory, progress=False)
-    refused("contains a run", train, micro(), data, directory, resume=False, progress=False)
+def test_another_recipe_is_refused(finished, data):
+    refused("another recipe: data.epochs is 4", train, micro(data__epochs=5), data, finished.directory, progress=False)
 
 
 OTHER_DATA = {
@@ -182,7 +175,7 @@ def test_only_one_process_trains_in_a_directory(processes, data, tmp_path):
     assert train(micro(), data, tmp_path / "run", max_steps=1, progress=False).recipe == micro()
 
 
-@pytest.mark.parametrize("broken", ["PairBatches", "learning_rate_at"])  # before the first step, and at it
+@pytest.mark.parametrize("broken", ["groups", "learning_rate_at"])  # before the first step, and at it
 def test_a_failed_first_training_does_not_refuse_the_corrected_one(broken, uninterrupted, data, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(loop, broken, lambda *_, **__: 1 / 0)
@@ -207,7 +200,7 @@ def test_a_damaged_checkpoint_is_refused_and_runs_no_code(data, tmp_path, capsys
         refused(f"{CHECKPOINT_FILE}.*damaged", train, micro(), data, tmp_path / "run", progress=False)
     for other in ({"step": RunsCode()}, [1]):
         torch.save(other, path)
-        refused("damaged checkpoint", train, micro(), data, tmp_path / "run", progress=False)
+        refused("checkpoint is damaged", train, micro(), data, tmp_path / "run", progress=False)
     torch.save(state | {"model": {}}, path)
     refused("does not fit this run", train, micro(), data, tmp_path / "run", progress=False)
     assert "code was run" not in capsys.readouterr().out

@@ -1,11 +1,7 @@
 """Two processes are one: the same negatives, and weights that differ only as sums in another order do."""
 
 import json
-import os
 import socket
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 import torch
@@ -29,34 +25,36 @@ def test_a_batch_is_shared_without_rest_and_in_order():
         rank_slice(10, Process(0, 4))
 
 
-def launch(name, directory):
+@pytest.fixture(scope="module")
+def together(processes, tmp_path_factory):
+    """The directory of what two processes have trained."""
+    directory = tmp_path_factory.mktemp("together")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    # on a CPU `accelerate launch --num_processes 2` begins one process without a word; this begins two
-    command = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_port", port]
-    script = str(Path(two_processes.__file__))
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
-    environment["ACCELERATE_USE_CPU"] = "true"
-    return subprocess.run(
-        [*command, script, name, str(directory)], env=environment, capture_output=True, text=True, timeout=180
-    )
+        port = free.getsockname()[1]
+    pair = [processes.Process(target=two_processes.run, args=(rank, port, directory)) for rank in range(2)]
+    for process in pair:
+        process.start()
+    for process in pair:
+        process.join(900)
+        process.kill()
+    assert [process.exitcode for process in pair] == [0, 0]
+    return directory
 
 
 @pytest.mark.parametrize("name", two_processes.RECIPES)
-def test_two_processes_take_the_same_negatives_and_reach_the_same_weights(name, data, tmp_path):
-    done = launch(name, tmp_path / "two")
-    assert done.returncode == 0, done.stderr[-3000:]
-    run = train(two_processes.RECIPES[name], data, tmp_path / "one", progress=False)
+def test_two_processes_take_the_same_negatives_and_reach_the_same_weights(name, together, data, tmp_path):
+    run = train(two_processes.RECIPES[name], data, tmp_path, progress=False)
+    directories = (tmp_path, together / name)
     records = [
-        [json.loads(line) for line in (tmp_path / name / "history.jsonl").read_text().splitlines()]
-        for name in ("one", "two")
+        [json.loads(line) for line in (directory / "history.jsonl").read_text().splitlines()]
+        for directory in directories
     ]
     assert len(records[0]) == len(records[1]) == len(run.history)
-    for alone, together in zip(*records, strict=True):
-        assert alone["loss"] == pytest.approx(together["loss"], abs=1e-5)
-        assert alone.get("losses", {}) == pytest.approx(together.get("losses", {}), abs=1e-4)
-        assert alone.get("difficulty") == together.get("difficulty")
-    alone, together = (load_file(tmp_path / name / "model.safetensors") for name in ("one", "two"))
+    for alone, shared in zip(*records, strict=True):
+        assert alone["loss"] == pytest.approx(shared["loss"], abs=1e-5)
+        assert alone.get("losses", {}) == pytest.approx(shared.get("losses", {}), abs=1e-4)
+        assert alone.get("difficulty") == shared.get("difficulty")
+    alone, shared = (load_file(directory / "model.safetensors") for directory in directories)
     for name, weight in alone.items():
-        torch.testing.assert_close(together[name], weight, atol=1e-5, rtol=1e-4, msg=name)
+        torch.testing.assert_close(shared[name], weight, atol=1e-5, rtol=1e-4, msg=name)

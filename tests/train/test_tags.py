@@ -185,12 +185,13 @@ def test_making_and_mining_leave_no_gradient_and_no_mode_behind(data):
     training = data.split("train")
     task = task_of(tower("sg"), training)
     task.model.train()
-    before = copy.deepcopy(task.frozen.state_dict())
+    frozen = task.stateful["generator"]
+    before = copy.deepcopy(frozen.state_dict())
     task(first_batch(training), epoch=0).loss.backward()
     assert all(part.training for part in task.model.modules())
-    assert not any(part.training for part in task.frozen.modules())
-    assert all(weights.grad is None for weights in task.frozen.parameters())
-    assert all(value.equal(task.frozen.state_dict()[name]) for name, value in before.items())
+    assert not any(part.training for part in frozen.modules())
+    assert all(weights.grad is None for weights in frozen.parameters())
+    assert all(value.equal(frozen.state_dict()[name]) for name, value in before.items())
 
 
 def test_dynamic_sentences_come_from_the_model_as_it_is_and_static_ones_from_where_it_began(data):

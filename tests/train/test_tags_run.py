@@ -51,7 +51,7 @@ def test_it_begins_from_a_shipped_run_by_name_and_from_a_saved_model(run, data, 
 
 
 def test_a_start_that_does_not_exist_or_fit_is_refused(run, data, tmp_path):
-    for start, words in (("nowhere", "no shipped run"), (str(run.directory), "hidden 16")):
+    for start, words in (("nowhere", "no pretrained run"), (str(run.directory), "hidden 16")):
         refused(words, train, tower(start=start, model__hidden=24), data, tmp_path / "run", progress=False)
 
 

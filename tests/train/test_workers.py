@@ -1,6 +1,5 @@
 """Several runs trained side by side: whatever stops them, no process is left, and the same call resumes."""
 
-import errno
 import os
 import runpy
 import signal
@@ -14,7 +13,6 @@ import pytest
 from typer.testing import CliRunner
 
 from itmlab import cli, train
-from itmlab.train import directory
 from itmlab.train.comparison import compare
 from itmlab.train.session import Interrupted, stopped_in_words
 from tests.refusals import refused
@@ -104,7 +102,9 @@ def test_stopped_in_every_way_it_leaves_no_process_and_resumes_to_the_same_weigh
 @pytest.mark.slow
 def test_an_error_in_a_worker_is_one_line(data, tmp_path):
     broken = {"a": micro(data__batch_size=8, start=str(tmp_path / "nothing")), "b": micro("triplet")}
-    refused("no shipped run", compare, broken, data, seeds=1, run_root=tmp_path, split="train", jobs=2, progress=False)
+    refused(
+        "no pretrained run", compare, broken, data, seeds=1, run_root=tmp_path, split="train", jobs=2, progress=False
+    )
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -140,21 +140,6 @@ def test_the_command_ends_with_the_code_of_the_signal(data, monkeypatch):
     monkeypatch.setattr(train, "compare", stopped)
     result = CliRunner().invoke(cli.app, ["compare", "--recipe", "fne"])
     assert result.exit_code == 143 and "1 of 9 runs" in result.output
-
-
-def test_without_locks_it_trains_and_says_so(data, tmp_path, monkeypatch):
-    """Issue 44, entry 22: on a file system such as NFS."""
-
-    def without_locks(path, mode="r", **options):
-        if str(path).endswith("lock") and mode == "x":
-            raise OSError(errno.ENOLCK, "No locks available")
-        return open(path, mode, **options)
-
-    monkeypatch.setattr(directory, "open", without_locks, raising=False)
-    recipe = micro("triplet", data__epochs=1, data__warm_up_epochs=0)
-    with pytest.warns(UserWarning, match="without a lock .*No locks available"):
-        table = compare([recipe], data, seeds=1, run_root=tmp_path, split="train", jobs=1, progress=False)
-    assert table.table()[0]["RSum"] > 0
 
 
 def test_a_run_stopped_in_this_process_says_how_many_are_trained(data, tmp_path):

@@ -1,12 +1,10 @@
-"""What each of the launched processes does: train a recipe by its name here in two goes, in the directory given."""
+"""What each of two processes does: train every recipe here in two goes, in the directory given."""
 
-import sys
+import os
 from pathlib import Path
 
 import torch
 from accelerate import Accelerator
-
-sys.path.insert(0, str(Path(__file__).parents[2]))  # a launcher runs a file, not a module of a package
 
 from itmlab.train import train
 from tests.train.towers import tower
@@ -22,14 +20,14 @@ RECIPES = {
 }
 
 
-def run(name: str, directory: Path) -> None:
+def run(rank: int, port: int, directory: Path) -> None:
+    """The environment is what `torchrun --nproc_per_node 2` sets."""
+    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": "2"}
+    os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "ACCELERATE_USE_CPU": "true"}
     torch.set_num_threads(1)
     accelerator = Accelerator()
     assert accelerator.num_processes == 2
-    for steps in (5, None):
-        train(RECIPES[name], small_world(), directory, max_steps=steps, progress=False)
+    for name, recipe in RECIPES.items():
+        for steps in (5, None):
+            train(recipe, small_world(), directory / name, max_steps=steps, progress=False)
     accelerator.end_training()
-
-
-if __name__ == "__main__":
-    run(sys.argv[1], Path(sys.argv[2]))

@@ -18,6 +18,7 @@ from tests.refusals import refused
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "notebooks" / "guide"
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("[0-9]*.ipynb"))
+pytestmark = pytest.mark.slow  # every test needs the truth of the test split
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,51 +21,61 @@ from tests.refusals import refused
 SHOW = "import workshop.plots.saving, plotly.graph_objects as go\ngo.Figure(go.Bar(y=[{height}])).show()"
 
 
+def write_notebooks(folder: Path, **sources: str) -> list[Path]:
+    """Write notebooks of one cell each, from names and sources."""
+    paths = []
+    for name, source in sources.items():
+        content = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source)])
+        paths.append(folder / f"{name}.ipynb")
+        nbformat.write(content, paths[-1])
+    return paths
+
+
+@pytest.fixture(scope="module")
+def toured(tmp_path_factory):
+    """The folder of two notebooks, with figures/ and out/ of their tour, and how it went."""
+    folder = tmp_path_factory.mktemp("toured")
+    words = "import sys\nprint('said')\nprint('noise', file=sys.stderr)\n"
+    twice = words + SHOW.format(height=1) + "\n" + SHOW.format(height=2)
+    paths = write_notebooks(folder, **{"01_one": twice, "02_two": SHOW.format(height=3)})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ITMLAB_FIGURES", str(folder / "figures"))
+        return folder, tour(paths, folder / "out", jobs=2)
+
+
 @pytest.fixture
-def notebooks(tmp_path, monkeypatch):
-    """Writes notebooks from names and sources, beside a folder for their figures."""
+def own_figures(tmp_path, monkeypatch):
     monkeypatch.setenv("ITMLAB_FIGURES", str(tmp_path / "figures"))
 
-    def write(**sources: str) -> list[Path]:
-        paths = []
-        for name, source in sources.items():
-            content = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source)])
-            paths.append(tmp_path / f"{name}.ipynb")
-            nbformat.write(content, paths[-1])
-        return paths
 
-    return write
-
-
-def test_each_notebook_is_run_and_what_it_shows_is_saved(notebooks, tmp_path):
-    twice = SHOW.format(height=1) + "\n" + SHOW.format(height=2)
-    paths = notebooks(**{"01_one": twice, "02_two": SHOW.format(height=3)})
-    stops = tour(paths, tmp_path / "out", jobs=2)
+def test_each_notebook_is_run_and_what_it_shows_is_saved(toured):
+    folder, stops = toured
     assert [(stop.notebook, stop.error, stop.figures) for stop in stops] == [("01_one", None, 2), ("02_two", None, 1)]
-    index = (tmp_path / "figures" / "tour" / "index.html").read_text()
+    index = (folder / "figures" / "tour" / "index.html").read_text()
     assert all(f"{name}.html" in index for name in ("01_1", "01_2", "02_1"))
-    executed = json.loads((tmp_path / "out" / "01_one.ipynb").read_text())
+    executed = json.loads((folder / "out" / "01_one.ipynb").read_text())
     assert executed["cells"][0]["execution_count"] == 1
-    assert refuse_foreign(tmp_path / "out" / "01_one.ipynb", TOUR)
-    refused("01_one.ipynb", refuse_foreign, paths[0], TOUR)
+    assert refuse_foreign(folder / "out" / "01_one.ipynb", TOUR)
+    refused("01_one.ipynb", refuse_foreign, folder / "01_one.ipynb", TOUR)
 
 
-def test_outputs_are_kept_as_text_and_pictures_and_belong_to_the_code(notebooks, tmp_path):
-    (path,) = notebooks(one="import sys\nprint('said')\nprint('noise', file=sys.stderr)\n" + SHOW.format(height=1))
-    (stop,) = tour([path], tmp_path / "out")
-    assert stop.error is None and not outputs_belong(path)
-    keep_outputs(path, tmp_path / "out" / "one.ipynb")
-    said, shown = json.loads(path.read_text())["cells"][0]["outputs"]
-    assert "".join(said["text"]) == "said\n" and set(shown["data"]) == {"image/jpeg"}
+def test_outputs_are_kept_as_text_and_pictures_and_belong_to_the_code(toured, tmp_path):
+    path, executed = tmp_path / "01_one.ipynb", toured[0] / "out" / "01_one.ipynb"
+    shutil.copy(toured[0] / path.name, path)
+    assert not outputs_belong(path)
+    keep_outputs(path, executed)
+    said, *shown = json.loads(path.read_text())["cells"][0]["outputs"]
+    assert "".join(said["text"]) == "said\n" and [set(output["data"]) for output in shown] == [{"image/jpeg"}] * 2
     assert outputs_belong(path)
     path.write_text(path.read_text().replace("'said'", "'other'"))
     assert not outputs_belong(path)
-    refused("other code", keep_outputs, path, tmp_path / "out" / "one.ipynb")
+    refused("other code", keep_outputs, path, executed)
 
 
-def test_the_tour_goes_on_after_a_failure(notebooks, tmp_path, monkeypatch):
+def test_the_tour_goes_on_after_a_failure(own_figures, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "CELL_TIMEOUT", 4)
-    paths = notebooks(raises="1 / 0", hangs="import time; time.sleep(600)", dies="import os; os._exit(1)", works="1")
+    hangs, dies = "import time; time.sleep(600)", "import os; os._exit(1)"
+    paths = write_notebooks(tmp_path, raises="1 / 0", hangs=hangs, dies=dies, works="1")
     stops = tour(paths, tmp_path / "out", jobs=2)
     errors = {stop.notebook: stop.error for stop in stops if stop.error}
     assert [stop.error is None for stop in stops] == [False, False, False, True]
@@ -72,10 +83,10 @@ def test_the_tour_goes_on_after_a_failure(notebooks, tmp_path, monkeypatch):
     assert {path.name for path in (tmp_path / "out").iterdir()} == {path.name for path in paths}
 
 
-def test_an_interrupted_tour_ends_its_kernels(notebooks, tmp_path):
+def test_an_interrupted_tour_ends_its_kernels(own_figures, tmp_path):
     pid_file = tmp_path / "pid"
     source = f"import os, pathlib, time\npathlib.Path({str(pid_file)!r}).write_text(str(os.getpid()))\ntime.sleep(600)"
-    (path,) = notebooks(hangs=source)
+    (path,) = write_notebooks(tmp_path, hangs=source)
     call = f"tour([Path({str(path)!r})], Path({str(tmp_path / 'out')!r}))"
     code = f"from pathlib import Path; from workshop.tour import tour; {call}"
     process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)

@@ -22,9 +22,7 @@ def test_a_runs_right_items_are_those_that_its_similarities_tell():
         sentences = run.model.encode_captions(run.model.prepare_captions(yardstick.sentences)).pooled
     scores = run.model.similarity(images, sentences)
     pairs = scores[torch.arange(60).repeat_interleave(2), torch.arange(120)].view(-1, 2)
-    assert table.rows["all"].right.count == int((pairs[:, 0] > pairs[:, 1]).sum()) > 50
-    assert list(table.rows["all"].controls) == ["wrong picture", "text only (scenes)", "shorter"]
+    assert table.rows["all"].shares["right"].count == int((pairs[:, 0] > pairs[:, 1]).sum()) > 50
+    assert list(table.rows["all"].shares) == ["right", "wrong picture", "text only (scenes)", "shorter"]
     alone = run_on_yardstick(None, yardstick, text=["scenes"]).rows["all"]
-    assert (
-        alone.right is None and alone.controls["text only (scenes)"] == table.rows["all"].controls["text only (scenes)"]
-    )
+    assert alone.shares == {name: table.rows["all"].shares[name] for name in ("text only (scenes)", "shorter")}

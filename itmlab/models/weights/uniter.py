@@ -62,9 +62,7 @@ class FreshHeads(UserWarning):
     """The checkpoint lacks some heads, so those start from fresh or derived weights."""
 
 
-def load_public(
-    path: str | Path, tokenizer: "PreTrainedTokenizerFast", config: CrossEncoderConfig, *, seed: int = 0
-) -> CrossEncoder:
+def load_public(path: str | Path, tokenizer: "PreTrainedTokenizerFast", config: CrossEncoderConfig) -> CrossEncoder:
     """Load a public UNITER or OSCAR checkpoint; nothing in the file is executed.
 
     A ranking head in the file is used unchanged. Without one, the ranking logit is the log-odds of the two-way matching
@@ -76,7 +74,6 @@ def load_public(
             `safetensors.torch.save_file(torch.load(FILE, weights_only=True), PATH)`.
         tokenizer: that of the checkpoint.
         config: the sizes, such as `CrossEncoderConfig.base("oscar")`; VinVL's have `normalised_regions` as well.
-        seed: of heads that the checkpoint lacks.
 
     Raises:
         ItmlabError: weights that are unknown, missing or of another model.
@@ -89,7 +86,7 @@ def load_public(
         derived = _derive_heads(weights)
     fresh = tuple(head for head in HEADS if not any(name.startswith(f"heads.{head}.") for name in weights))
     optional = rf"^heads\.({'|'.join(fresh)})\." if fresh else "^$"
-    model = build_filled(lambda: CrossEncoder(config, tokenizer), weights, where, optional=optional, seed=seed)
+    model = build_filled(lambda: CrossEncoder(config, tokenizer), weights, where, optional)
     if fresh or derived:
         message = f"{file.name}: heads fresh: {listed(fresh)}; derived: {listed(derived)}"
         warnings.warn(message, FreshHeads, stacklevel=2)

@@ -24,30 +24,19 @@ class Subjects:
             return []
         word = self.words[number]
         for child in word.children:
-            if self.words[child].label in ("nsubj", "nsubj:pass"):
-                if self.words[child].text in WORDS["relative"] and self.words[child].pos != "NOUN":
-                    return self._antecedent(number, depth)
-                if self.phrases.find(child) >= 0:
-                    return self.together(child)
+            if self.words[child].label in ("nsubj", "nsubj:pass") and self.is_entity(child):
+                return self.together(child)
         if word.head >= 0 and word.label in WORDS["clause_labels"]:
             return self._antecedent(number, depth)
-        left = [c for c in word.children if c < number and self.is_entity(c) and self.words[c].preposition is None]
-        return self.together(left[-1]) if left and word.head < 0 else []
+        return []
 
     def _antecedent(self, number: int, depth: int) -> list[int]:
         """Return the noun that a clause is attached to, or the subjects of its verb."""
-        word, head = self.words[number], self.words[number].head
-        if head < 0:
-            return []
-        if not self.is_entity(head) or (word.label == "conj" and not self.is_verb(number)):
+        head = self.words[number].head
+        if not self.is_entity(head):
             return self.of(head, depth + 1)
-        if word.label == "conj":
-            return self.together(head)
-        if self.has_subject(head) and word.label in ("advcl", "parataxis", "dep"):
-            return self.of(head, depth + 1)
-        if self.is_verb(number) and (bearer := self.bearer(head, depth + 1)):
-            return bearer
-        return self.joined(head) if word.label in ("acl", "acl:relcl", "advcl") else self.together(head)
+        bearer = self.bearer(head, depth + 1) if self.is_verb(number) else []
+        return bearer or self.joined(head)
 
     def bearer(self, number: int, depth: int = 0) -> list[int]:
         """Who wears a garment: in "a man in a hat riding a horse" no hat rides."""
@@ -66,8 +55,7 @@ class Subjects:
         if number < 0 or depth > _DEEPEST:
             return []
         if self.is_entity(number):
-            is_existential = any(self.words[child].label == "expl" for child in self.words[number].children)
-            subjects = self.of(number) if self.has_subject(number) and not is_existential else []
+            subjects = self.of(number) if self.has_subject(number) else []
             return subjects or self.joined(number)
         word = self.words[number]
         return self.of(number) or self.referents(word.head, depth + 1)
@@ -109,8 +97,6 @@ class Subjects:
 
 Link = tuple[int, str, int, Span]  # (word of the subject, name of the relation, word of the object, its tokens)
 
-_RELATIVE_CLAUSE = ("acl", "acl:relcl")
-
 
 class Clauses:
     """The relations (`links`) of verbs and predicates. Attributes are added to the entities themselves."""
@@ -118,13 +104,13 @@ class Clauses:
     def __init__(self, words: list[Word], phrases: Phrases, subjects: Subjects):
         self.words, self.phrases, self.subjects = words, phrases, subjects
         self.links: list[Link] = []
-        self.claimed: set[int] = set()  # nouns behind a preposition that a verb relates
         for number in range(len(words)):
             if subjects.is_verb(number):
                 self._verb(number)
         for number in range(len(words)):
-            if number not in phrases.used and not subjects.is_verb(number) and not subjects.is_entity(number):
-                self._predicate(number)
+            is_free = number not in phrases.used and not subjects.is_entity(number)
+            if words[number].pos == "ADJ" and is_free:  # "the dog is brown"
+                self._attribute(subjects.of(number), words[number].text, words[number].span)
 
     def _verb(self, number: int) -> None:
         word = self.words[number]
@@ -135,14 +121,14 @@ class Clauses:
         leads_on = any(label in ("xcomp", "ccomp") and self.subjects.is_verb(child) for child, label in children)
         if leads_on and not objects and word.verb in WORDS["helpers"]:
             return  # "trying to catch": the deed is the other verb's
-        if word.label in _RELATIVE_CLAUSE and not objects and self._missing(number, who, attachments):
+        if word.label in ("acl", "acl:relcl") and not objects and self._missing(number, who, attachments):
             return
         if self._is_passive(number):
             self._passive(number, who, attachments)
             return
-        particle = self._particle(number)
+        particle = next((self.words[c] for c in word.children if self.words[c].label == "compound:prt"), None)
         name, span = word.verb, word.span
-        if particle is not None and (particle.label == "compound:prt" or not (objects or attachments)):
+        if particle is not None:  # "pick up"
             name, span = f"{name} {particle.text}", joint(word, particle)
         for entity in objects:
             self._say(who, name, entity, span)
@@ -150,15 +136,6 @@ class Clauses:
             self._attachment(number, who, attachment, with_verb=not rank and not objects)
         if not objects and not attachments:
             self._attribute(who, name, span)
-
-    def _particle(self, number: int) -> Word | None:
-        """The "up" of "pick up"; parsers also call it an adverb or a preposition."""
-        for child in self.words[number].children:
-            word = self.words[child]
-            loose = word.label in ("advmod", "case", "obl") and word.pos in ("ADP", "ADV")
-            if word.label == "compound:prt" or (loose and word.text in WORDS["particles"] and word.preposition is None):
-                return word
-        return None
 
     def _attachment(self, number: int, who: list[int], attachment: int, *, with_verb: bool) -> None:
         """A noun behind a preposition: the first says its relation with the verb ("sit on"), others alone ("in")."""
@@ -168,22 +145,16 @@ class Clauses:
             name, span = f"{word.verb} {name}", joint(word, preposition)
         for entity in self.subjects.together(attachment):
             self._say(who, name, entity, span)
-            self.claimed.add(entity)
 
     def _is_passive(self, number: int) -> bool:
-        """Whether a participle is passive, with its auxiliary ("is covered") or without ("a road covered by snow")."""
+        """Whether a participle is passive: "is covered", "a road covered by snow"."""
         word = self.words[number]
         if word.text.endswith(("ing", "s")):
             return False
         labels = {self.words[child].label for child in word.children}
         prepositions = (self.words[child].preposition for child in word.children)
         has_agent = any(preposition is not None and preposition.name == "by" for preposition in prepositions)
-        if has_agent or labels & {"aux:pass", "nsubj:pass"}:
-            return True
-        if "nsubj" in labels:
-            auxiliaries = [c for c in word.children if self.words[c].label in ("aux", "cop")]
-            return any(self.words[child].verb == "be" for child in auxiliaries)
-        return word.label in WORDS["passive_labels"] and word.text != word.verb and "obj" not in labels
+        return has_agent or (word.label in WORDS["passive_labels"] and word.text != word.verb and "obj" not in labels)
 
     def _passive(self, number: int, who: list[int], attachments: list[int]) -> None:
         """ "a road covered by snow": the snow covers the road; other prepositions leave the subject what it is."""
@@ -191,10 +162,8 @@ class Clauses:
         for rank, attachment in enumerate(attachments):
             name = self.words[attachment].preposition.name
             if name == "by" or (word.verb in WORDS["inverted_with"] and name in ("with", "in")):
-                for doer in self.subjects.together(attachment):
-                    self.claimed.add(doer)
-                    for patient in who:
-                        self._say([doer], word.verb, patient, span)
+                for patient in who:
+                    self._say(self.subjects.together(attachment), word.verb, patient, span)
             else:
                 self._attachment(number, who, attachment, with_verb=not rank)
         if not attachments:
@@ -205,11 +174,8 @@ class Clauses:
         word = self.words[number]
         subjects = [child for child in word.children if self.words[child].label in ("nsubj", "nsubj:pass")]
         head = self.phrases.find(word.head)
-        if (
-            not any(map(self.subjects.is_entity, subjects))
-            or head < 0
-            or any(self.words[child].label == "mark" for child in word.children)
-        ):
+        is_marked = any(self.words[child].label == "mark" for child in word.children)  # "while the man is sitting"
+        if head < 0 or is_marked or not any(map(self.subjects.is_entity, subjects)):
             return False
         if (left := self._left_behind(number)) is not None:
             self._say(who, f"{word.verb} {left.text}", head, joint(word, left))
@@ -221,27 +187,6 @@ class Clauses:
         """The preposition without a noun behind a verb."""
         behind = (self.words[child] for child in self.words[number].children if child > number)
         return next((w for w in behind if w.pos == "ADP" and w.preposition is None and not w.children), None)
-
-    def _predicate(self, number: int) -> None:
-        """An adjective behind its noun ("the dog is brown"), a preposition as the whole of a relative clause."""
-        word = self.words[number]
-        if word.preposition is not None:
-            return
-        head, span = self.phrases.find(word.head), word.span
-        if word.pos in ("ADP", "AUX") and word.label in _RELATIVE_CLAUSE and head >= 0:  # "the table the plates are on"
-            left = word if word.pos == "ADP" else self._left_behind(number)
-            if left is not None:
-                self._say(self.subjects.of(number), left.text, head, left.span)
-        if word.pos != "ADJ" or (self._governs(number) and word.text in ("full", "close")):
-            return
-        if word.label in ("amod", "appos", *_RELATIVE_CLAUSE) and head >= 0:
-            if not self._governs(number):
-                self._attribute([head], word.text, span)
-        elif self.subjects.has_subject(number) or word.label in ("conj", "xcomp", "root"):
-            self._attribute(self.subjects.of(number), word.text, span)
-
-    def _governs(self, number: int) -> bool:
-        return any(self.words[child].preposition is not None for child in self.words[number].children)
 
     def _say(self, who: list[int], name: str, entity: int, span: Span) -> None:
         self.links += [(subject, name, entity, span) for subject in who if subject != entity]

@@ -55,7 +55,7 @@ def noun_lemma(word: str) -> str:
         return word[:-3] + "y" if len(word) > 4 else word[:-1]
     if word.endswith(("sses", "shes", "ches", "xes", "zzes", "oes")):
         return word[:-2]
-    return word[:-1] if word[-2] != "'" else word[:-2]
+    return word[:-1]
 
 
 @cache
@@ -67,9 +67,6 @@ def verb_lemma(word: str) -> str:
     """
     if word in _VERBS:
         return _VERBS[word]
-    for prefix in ("over", "under", "out", "up"):
-        if word.startswith(prefix) and word[len(prefix) :] in _VERBS:
-            return prefix + _VERBS[word[len(prefix) :]]
     if word.endswith("ing") and len(word) > 5:
         return _stem(word[:-3])
     if word.endswith(("ied", "ies")) and len(word) > 4:

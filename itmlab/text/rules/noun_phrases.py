@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from ..graph import Span
-from .lexicon import COMPOUNDS, MODIFIERS, OF, TABLES, WORDS, noun_lemma
+from ..graph import Attribute, SceneObject, Span
+from .lexicon import COMPOUNDS, MODIFIERS, OBJECTS, OF, TABLES, WORDS, noun_lemma
 from .repair import NOUNS
 from .tree import Word, attach
 
@@ -21,9 +21,9 @@ class Entity:
     count: int | None = 1
     plural: bool = False
     owner: int = -1  # the word of a possessive ("man's") or of a noun that has it ("clock face")
-    owner_name: str = ""
-    parts: list[tuple[str, str, Span]] = field(default_factory=list)  # (part, its attribute) of "a long haired woman"
-    covers: list[tuple[str, str, Span]] = field(default_factory=list)  # (verb, what does it) of "a snow covered road"
+    # relations to objects within the phrase: the clock that has the face, the hair of "a long haired woman", the snow
+    # of "a snow covered road"; (name, object, whether the object is the subject)
+    inner: list[tuple[str, SceneObject, bool]] = field(default_factory=list)
 
 
 class Phrases:
@@ -58,9 +58,7 @@ class Phrases:
         word = self.words[number]
         if word.pos not in NOUNS:
             return word.pos == "PRON" and word.text in TABLES["people"]
-        modifies = word.label in ("compound", "amod") and word.head == number + 1
-        inside = modifies and self.words[word.head].pos in NOUNS
-        return not inside and any(letter.isalpha() for letter in word.text)
+        return any(letter.isalpha() for letter in word.text)
 
     def _read(self, number: int) -> None:
         word, before = self.words[number], self._before(number)
@@ -95,8 +93,7 @@ class Phrases:
         word = self.words[at]
         if word.pos == "PART" and self._owner(at, number) >= 0:
             return True
-        acts = word.pos == "VERB" and word.label not in ("amod", "advmod", "compound")
-        if acts or word.pos in ("ADP", "AUX", "PRON", "SCONJ"):
+        if word.pos in ("ADP", "AUX", "PRON", "SCONJ"):
             return word.label == "nmod:poss" and word.head == number
         climbed = at
         for _ in range(8):
@@ -104,7 +101,7 @@ class Phrases:
             if here.label in WORDS["outside_labels"] or here.preposition is not None or here.head < 0:
                 return False
             if here.head == number:
-                return here.label != "conj" or word.label in ("cc", "punct")
+                return here.label != "conj"
             joined = here.label == "conj" and here.pos in ("ADJ", "VERB", "ADV")
             if here.head > number or (here.head < at and not joined):
                 return False
@@ -124,15 +121,14 @@ class Phrases:
                 self.used.discard(at)  # "the man's hat": the owner is an entity of its own
         if helps or word.label == "nmod:poss":
             return False
-        if word.pos == "ADV" and word.text not in WORDS["shades"] and self.words[word.head].pos in ("ADV", "VERB"):
-            return False
         kind = self._kind(entity, at) if joined else "attribute"
         if kind == "object":
             entity.name = f"{word.text} {entity.name}"
             entity.span = Span(word.start, entity.span.end)
             return True
         if kind == "have":
-            entity.owner, entity.owner_name = at, noun_lemma(word.text)
+            entity.owner = at
+            entity.inner.append(("have", _named(noun_lemma(word.text), word.span), True))
             return False
         if kind == "attribute" and not self._compound_adjective(entity, at):
             self._describe(entity, word)
@@ -152,9 +148,10 @@ class Phrases:
         if not first:
             return False
         if last in TABLES["parts"]:
-            entity.parts.append((TABLES["parts"][last], first, span))
+            part = SceneObject(TABLES["parts"][last], (Attribute(first, span),), None, True, span)
+            entity.inner.append(("have", part, False))
         elif last in TABLES["done_by"]:
-            entity.covers.append((TABLES["done_by"][last], noun_lemma(first), span))
+            entity.inner.append((TABLES["done_by"][last], _named(noun_lemma(first), span), True))
         else:
             return False
         if span.start != word.start:
@@ -165,8 +162,7 @@ class Phrases:
     def _kind(self, entity: Entity, at: int) -> str:
         """How a noun before the noun goes with it, as `lexicon.COMPOUNDS` says."""
         text = self.words[at].text
-        last = COMPOUNDS.get(f"{text} {entity.name.rpartition(' ')[2]}", MODIFIERS.get(text, "attribute"))
-        return COMPOUNDS.get(f"{text} {entity.name}", last)
+        return COMPOUNDS.get(f"{text} {entity.name.rpartition(' ')[2]}", MODIFIERS.get(text, "attribute"))
 
     def _describe(self, entity: Entity, word: Word) -> None:
         if entity.attributes:
@@ -187,8 +183,6 @@ class Phrases:
                 count = int(word.text)
             if count is not None and word.pos in ("NUM", "NOUN", "DET", "ADJ"):
                 entity.count, entity.plural = count, count != 1
-            elif word.text in ("one", "a", "an") and word.pos in ("NUM", "DET"):
-                entity.count, entity.plural = 1, False
             elif word.text == "no":
                 entity.count, entity.plural = 0, False
 
@@ -227,6 +221,10 @@ class Phrases:
         if number not in self.frames or is_gathering or (is_picture and is_root):
             self.stands_for[number] = inner
             _replace(self.words, number, inner)
+
+
+def _named(name: str, span: Span) -> SceneObject:
+    return SceneObject(OBJECTS.get(name) or name, (), 1, False, span)
 
 
 def _replace(words: list[Word], outer: int, inner: int) -> None:

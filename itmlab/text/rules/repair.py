@@ -57,17 +57,13 @@ def _must_act(nodes: list[Node], at: int) -> bool:
 
 
 def _make_verb(nodes: list[Node], at: int) -> None:
-    """Read a noun as a verb, and the noun before it as its subject: "a man in a suit poses"."""
+    """Read a noun as a verb, and the noun before it as its subject: "a kid kicks a ball"."""
     node, subject = nodes[at], nodes[at - 1]
     if subject.head == at:
-        below = [child for child in _children_of(nodes, at) if child < at - 1]
-        for child in below:
-            nodes[child].head = at - 1
+        for child in _children_of(nodes, at):
+            if child < at - 1:
+                nodes[child].head = at - 1
         subject.label = "nsubj"
-        if any(nodes[child].label == "case" for child in below) and 0 <= node.head < at - 1:
-            subject.head, subject.label, subject = node.head, "nmod", nodes[node.head]
-            node.head, node.label = subject.head, subject.label
-            subject.head, subject.label = at, "nsubj"
     node.pos = "VERB"
 
 

@@ -42,16 +42,10 @@ def scene_graph(doc: "Doc") -> SceneGraph:
     objects = [_object(entity) for entity in entities.values()]
     links = [(order[a], name, order[b], span) for a, name, b, span in attached if a in order and b in order]
     for number, entity in entities.items():
-        if entity.owner_name:
-            span = words[entity.owner].span
-            links.append((len(objects), "have", order[number], span))
-            objects.append(SceneObject(OBJECTS.get(entity.owner_name) or entity.owner_name, (), 1, False, span))
-        for part, attribute, span in entity.parts:
-            links.append((order[number], "have", len(objects), span))
-            objects.append(SceneObject(part, (Attribute(attribute, span),), None, True, span))
-        for name, doer, span in entity.covers:
-            links.append((len(objects), name, order[number], span))
-            objects.append(SceneObject(OBJECTS.get(doer) or doer, (), 1, False, span))
+        for name, other, is_subject in entity.inner:
+            outer, inner = order[number], len(objects)
+            links.append((inner, name, outer, other.span) if is_subject else (outer, name, inner, other.span))
+            objects.append(other)
     relations = dict.fromkeys(_relation(link, objects) for link in links)
     named = tuple(relation for relation in relations if relation.lemma)
     return SceneGraph(tuple(objects), named, tuple(token.text for token in doc))
@@ -80,7 +74,6 @@ class PrepositionalAttachments:
 
     def __init__(self, words: list[Word], phrases: Phrases, subjects: Subjects, clauses: Clauses):
         self.words, self.phrases, self.subjects = words, phrases, subjects
-        self.claimed = clauses.claimed
         self.links: list[Link] = list(clauses.links)
         for number, word in enumerate(words):
             if word.preposition is not None:
@@ -102,34 +95,20 @@ class PrepositionalAttachments:
             self._say(subjects, preposition.name, self.subjects.together(number), span)
             if subjects:
                 return
-        joined = self.words[number].label == "conj" and governor >= 0
-        if joined and self.words[governor].preposition is not None:
-            governor = self.words[governor].head
-        if governor < 0:
-            return
-        entities = [entity for entity in self.subjects.together(number) if entity not in self.claimed]
-        if self.subjects.is_verb(governor):
-            if joined:
-                self._say(self.subjects.of(governor), preposition.name, entities, span)
-        elif preposition.name == "of" and governor in self.phrases.frames:
-            pass  # said already
-        elif preposition.name == "of":
-            self._of(self.subjects.referents(governor), entities, span)
-        else:
+        if governor < 0 or self.subjects.is_verb(governor):
+            return  # a verb has said it
+        entities = self.subjects.together(number)
+        if preposition.name != "of":
             who = self.subjects.bearer(governor) or self._doer(governor, number) or self.subjects.referents(governor)
             self._say(who, preposition.name, entities, span)
+        elif governor not in self.phrases.frames:
+            self._of(self.subjects.referents(governor), entities, span)
 
     def _doer(self, governor: int, number: int) -> list[int]:
         """In "a man holding a bag on the beach" it is the man who is on the beach."""
         word, setting = self.words[governor], self.phrases.entities[self.phrases.find(number)]
-        if (
-            setting.name not in WORDS["settings"]
-            or word.label != "obj"
-            or word.head < 0
-            or not self.subjects.is_verb(word.head)
-        ):
-            return []
-        return self.subjects.of(word.head)
+        is_setting = setting.name in WORDS["settings"] and word.label == "obj" and self.subjects.is_verb(word.head)
+        return self.subjects.of(word.head) if is_setting else []
 
     def _of(self, parts: list[int], wholes: list[int], span: Span) -> None:
         """ "leg of the man": the man has a leg; what else "of" may mean is known noun by noun."""

@@ -63,18 +63,16 @@ def read(doc: "Doc") -> list[Word]:
         out = [at for at in range(start, end) if tree[at].head < 0 or block_of[tree[at].head] != number]
         token = tree[out[-1] if out else end - 1]  # the block is attached where its last token is that leaves it
         head = number if token.head < 0 else block_of[token.head]
-        text, pos, label = texts[start], token.pos, token.label
+        text, pos, label = texts[start], token.pos, token.label.lower()
         if end > start + 1:
             text = "".join(texts[start:end]) if "-" in texts[start:end] else " ".join(texts[start:end])
             text = "close-up" if text == "close up" else text
             pos = "NOUN" if " " in text or text == "close-up" else pos
-        marked = label == "case" and pos != "PART" and "'" not in text
         if name:
             units[number], pos, text = Preposition(name, start, end), "ADP", name
             outside[number] = [block_of[tree[at].head] for at in out if tree[at].head >= 0]
-        elif marked or (pos == "ADP" and text in WORDS["single_prepositions"]):
+        elif label == "case" or (pos == "ADP" and text in WORDS["single_prepositions"]):
             units[number] = Preposition(text, start, end)
-        label = "root" if label == "ROOT" else label
         label = label if label in WORDS["kept_labels"] else label.partition(":")[0]
         words.append(Word(start, end, text, pos, label, -1 if head == number else head))
     _attach_prepositions(words, units, outside)
@@ -113,35 +111,22 @@ def _attach_prepositions(words: list[Word], units: dict[int, Preposition], outsi
 
     `outside` are, for each preposition of several words, the words that its tokens are attached to.
     """
-    children: dict[int, list[int]] = {}
-    for number, word in enumerate(words):
-        children.setdefault(word.head, []).append(number)
     for number in reversed(units):
         unit, word = units[number], words[number]
-        below = [child for child in children.get(number, ()) if child > number and words[child].label != "punct"]
-        complement = next((child for child in below if words[child].label in ("obl", "nmod", "obj")), -1)
-        if complement < 0 and word.head > number and word.label in ("case", "mark", "fixed", "advmod"):
-            complement = word.head
-        if complement < 0:
+        if word.head < number or word.label not in ("case", "mark", "fixed", "advmod"):
             continue  # a particle, or a preposition left behind ("the sofa he sits on")
+        complement = word.head
         noun = words[complement]
         if noun.preposition is not None:
-            if noun.preposition.end == unit.start or unit.end == noun.preposition.start:  # "from behind"
-                first, second = sorted((noun.preposition, unit), key=lambda preposition: preposition.start)
-                noun.preposition = Preposition(f"{first.name} {second.name}", first.start, second.end)
-                word.head, word.label = complement, "case"
-            continue
+            continue  # the second of "from behind a tree"
         noun.preposition = unit
-        governor = noun.head if word.head == complement else word.head
         if number in outside:
-            governor = next((head for head in outside[number] if head != complement and head < number), governor)
-        if word.label == "root" or number in outside:
-            label = word.label if word.label == "root" or governor < 0 else "obl"
-            noun.head, noun.label = governor, "conj" if noun.label == "conj" and word.label == "case" else label
-        for child in children.get(number, ()):
-            if child != complement:
-                words[child].head = complement
+            governor = next((head for head in outside[number] if head != complement and head < number), noun.head)
+            noun.head, noun.label = governor, word.label if governor < 0 else "obl"
         word.head, word.label = complement, "case"
+    for word in words:  # what is attached to a preposition belongs to its noun
+        if word.head in units and words[word.head].label == "case":
+            word.head = words[word.head].head
 
 
 def _break_cycles(words: list[Word]) -> None:

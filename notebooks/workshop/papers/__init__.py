@@ -5,8 +5,6 @@ something: `papers.fne.table_3.published`, `.claims`, `.table()`, `.verdicts()`,
 `papers.ledger()` has one row per claim. `python -m workshop reproduce fne.table_3` prints an item; `--fresh` trains it.
 """
 
-import shutil
-import subprocess
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,7 +17,6 @@ import pandas
 from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError
 
-from ..places import CHECKOUT
 from ..plots.results import Result, save_result
 from .entry import PAPERS, Claim, Entry, Table, entries, read_paper
 from .words import entry_in_lines
@@ -89,18 +86,9 @@ def reproduce(
                 training = {"size": size, "seeds": seeds, "changes": changes, "run_root": run_root, "jobs": jobs}
                 compared[setting] = entry.run(data, **training)
             comparison = replace(compared[setting], baseline=entry.baseline or compared[setting].labels[0])
-            results[name] = replace(entry.result_of(comparison, size=size), commit=checked_out())
+            results[name] = entry.result_of(comparison, size=size)
             save_result(results[name], None if keep else run_root)
             print(f"{name}: {(time.monotonic() - began) / 60:.1f} minutes", flush=True)
         print(entry_in_lines(entry, results[name]), end="\n\n", flush=True)
     print(DISCLAIMER)
     return results
-
-
-def checked_out() -> str:
-    """Return the commit that is checked out, or "" outside a checkout or without git."""
-    git = shutil.which("git")
-    if git is None:
-        return ""
-    words = [git, "-C", str(CHECKOUT), "rev-parse", "--short", "HEAD"]
-    return subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip()

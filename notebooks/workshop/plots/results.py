@@ -24,7 +24,7 @@ from itmlab.metrics.statistics import Interval, Share
 from itmlab.storage import read_json, write_bytes
 from itmlab.train.comparison import Comparison
 
-from ..places import project_directory, result_directory
+from ..places import checked_out, project_directory, result_directory
 
 ROW = {"group": "", "lower": None, "upper": None, "per_seed": None, "unit": "", "minus": "", "x": None}
 VERSIONS = ("itmlab", "numpy", "torch", "transformers")
@@ -117,12 +117,13 @@ def save_result(result: Result, directory: str | Path | None = None) -> Path:
     """Write `result` to NAME.json, one line per row, and return the path.
 
     Args:
-        result: what was measured; this machine's package versions are added where it has none.
+        result: what was measured; the commit and this machine's package versions are added where it has none.
         directory: the folder; `results` of the checkout (or of the working directory) by default.
     """
     folder = Path(directory or (project_directory() or Path.cwd()) / "results")
     content = asdict(result)
     content["versions"] = content["versions"] or {package: version(package) for package in VERSIONS}
+    content["commit"] = content["commit"] or checked_out()
     rows = [_compact(row) for row in content.pop("rows")]
     path = folder / f"{result.name}.json"
     head = "".join(f' "{key}": {_json(value)},\n' for key, value in content.items())

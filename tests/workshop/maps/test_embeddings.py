@@ -37,8 +37,7 @@ def test_both_methods_lay_like_beside_like():
     for method in ("tsne", "umap"):
         plane = project(features, method)
         assert plane.shape == (90, 2) and plane.dtype == np.float32 and together(plane, kind), method
-        assert np.array_equal(plane, project(features, method)), method
-        assert np.array_equal(plane, project(2 * features, method)), "cosine does not see the length"
+        assert np.array_equal(plane, project(2 * features, method)), "by chance, or by the length of the features"
 
 
 def test_a_map_is_read_from_the_cache_and_a_damaged_one_made_again(tmp_path, monkeypatch):

@@ -4,6 +4,7 @@ import html
 import math
 import re
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -114,15 +115,17 @@ def test_each_form_of_the_filter_chooses_from_the_same_candidates(negatives):
 def model_of_letters() -> CausalModel:
     """Words that begin with an a have probability 4/33, all others 1/33."""
 
-    def encode(sentences):
-        return [[2 if word[0].lower() == "a" else 3 for word in sentence.split()] for sentence in sentences]
+    def encode(sentences, **options):
+        ids = [[2 if word[0].lower() == "a" else 3 for word in sentence.split()] for sentence in sentences]
+        return {"input_ids": ids}
 
-    def logits(ids, mask):
+    def network(input_ids, **options):
         row = torch.zeros(30)
         row[2] = math.log(4)
-        return row.expand(*ids.shape, 30)
+        return SimpleNamespace(logits=row.expand(*input_ids.shape, 30))
 
-    return CausalModel(encode, logits, beginning=0)
+    network.config, encode.bos_token_id = SimpleNamespace(), 0
+    return CausalModel(network, encode)
 
 
 def perplexity(sentence: str) -> float:

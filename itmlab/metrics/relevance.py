@@ -4,6 +4,7 @@ import hashlib
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -14,9 +15,9 @@ from torch import Tensor
 
 from ..data.captionset import CaptionSet
 from ..errors import ItmlabError, named
-from ..metrics.cider import Cider, SentenceVectors, pair_scores
-from ..metrics.spice import Spice
 from ..storage import cache_directory, keep
+from .cider import Cider
+from .spice import Spice
 
 IMAGES_PER_BLOCK = 100  # judged together, which bounds the memory
 FORMAT = 2  # of the cached file: raised when numbers or layout change
@@ -58,18 +59,13 @@ class CaptionRelevance:
 
 
 def _cider_of_pairs(references: list[list[str]]) -> PairScores:
-    """CIDEr-D of pairs, from vectors in single precision: enough for a margin, and half the memory."""
+    """CIDEr-D of pairs; captions that have the same words everywhere are refused."""
     cider = Cider(references)
-    captions, images = (
-        SentenceVectors(vectors.weights.astype(np.float32), vectors.lengths)
-        for vectors in (cider.captions, cider.references)
-    )
-    if not captions.weights.nnz:
+    if not cider.captions.weights.nnz:
         message = "the captions of every image have the same words, so that none tells it apart"
         raise ItmlabError(message, remedy="train with a recipe without adaptive_margin")
-    counts = np.array([len(captions) for captions in references], dtype=np.int64)
-    first = counts.cumsum() - counts
-    return lambda caption, image: pair_scores(captions[caption], images, first[image], counts[image])
+    cider.columns.clear()  # gigabytes of a large set, which pairs of its own captions do not need
+    return cider.pairs
 
 
 class CaptionTruth:
@@ -87,34 +83,28 @@ class CaptionTruth:
     """
 
     def __init__(self, data: CaptionSet):
-        self.data, self._by_caption = data, None
+        self.data = data
         if data.world is None:
-            raise ItmlabError(
-                "this dataset has no ground truth",
-                where=data.name,
-                remedy="train on scenes, or with a sampler and margin that do not need it",
-            )
+            remedy = "train on scenes, or with a sampler and margin that do not need it"
+            raise ItmlabError("this dataset has no ground truth", where=data.name, remedy=remedy)
 
-    def judge(self) -> None:
-        """Judge all pairs, or read them from the cache."""
+    @cached_property
+    def _by_caption(self) -> csr_array:
+        """The labels of all pairs, a row per caption: judged, or read from the cache."""
         data = self.data
         some = torch.arange(0, len(data), max(len(data) // 8, 1))
         digest = hashlib.sha256(f"{FORMAT} {data.fingerprint}".encode() + data.world.truth(some).numpy().tobytes())
         path = cache_directory() / "truth" / f"{digest.hexdigest()[:32]}.npz"
-        labels = None
         with suppress(OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):  # none is there, or a damaged one
-            labels = load_npz(path)
-        if labels is None:
-            parts = torch.arange(len(data)).split(IMAGES_PER_BLOCK)
-            labels = vstack([csr_array(data.world.truth(images).numpy()) for images in parts], format="csr")
-            keep(path, lambda file: save_npz(file, labels))
-        self._by_caption = labels.T.tocsr()
+            return load_npz(path).T.tocsr()
+        parts = torch.arange(len(data)).split(IMAGES_PER_BLOCK)
+        labels = vstack([csr_array(data.world.truth(images).numpy()) for images in parts], format="csr")
+        keep(path, lambda file: save_npz(file, labels))
+        return labels.T.tocsr()
 
     def __call__(
         self, captions: Int64[Tensor, "caption"], images: Int64[Tensor, "image"]
     ) -> Int8[Tensor, "caption image"]:
         """1 true, 0 false, -1 undecided: each caption on each image, rows of `data`, on the device of `captions`."""
-        if self._by_caption is None:
-            self.judge()
         labels = self._by_caption[captions.cpu().numpy()][:, images.cpu().numpy()]
         return torch.from_numpy(labels.toarray()).to(captions.device)

@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from itmlab.errors import ItmlabError
-from itmlab.metrics import Spice, cider_matrix
+from itmlab.metrics import Spice, cider_matrix, relevance
+from itmlab.metrics.relevance import CaptionRelevance, CaptionTruth
 from itmlab.scenes import load
-from itmlab.train import relevance
-from itmlab.train.relevance import CaptionRelevance, CaptionTruth
 from tests.refusals import refused
 from tests.train.world import caption_set
 
