@@ -186,12 +186,11 @@ class Retrievals(Side):
             return compared(model, self._pictures[name], side_of(model, [sentence], "captions"))[:, 0]
 
 
+Features = Mapping[str, Embeddings] | None
+
+
 def retrievals(
-    runs: Mapping[str, Any],
-    data: CaptionSet,
-    *,
-    by: Sequence[str] = ("CIDEr", "SPICE"),
-    features: Mapping[str, Embeddings] | None = None,
+    runs: Mapping[str, Any], data: CaptionSet, *, by: Sequence[str] = ("CIDEr", "SPICE"), features: Features = None
 ) -> Retrievals:
     """Score every pair of a split by several models and by each φ; a world judges every pair.
 
