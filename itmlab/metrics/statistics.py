@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int, Int64
 from numpy import ndarray
-from scipy.stats import nct, norm, t
+from scipy.special import nctdtr, ndtri, stdtr, stdtrit  # not scipy.stats, which takes seconds to import
 from torch import Tensor
 
 from ..errors import ItmlabError
@@ -126,14 +126,14 @@ class SeedMean:
     @property
     def ends(self) -> tuple[Float[ndarray, "*column"], Float[ndarray, "*column"]]:
         """The lower and the upper ends of the 95 % intervals."""
-        reach = t.ppf(0.975, self.freedom) * self.error
+        reach = stdtrit(self.freedom, 0.975) * self.error
         return self.value - reach, self.value + reach
 
     @property
     def p(self) -> Float[ndarray, "*column"]:
         """The two-sided p of "the mean is 0": below 0.05 where the interval excludes 0."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.nan_to_num(2 * t.sf(np.abs(self.value) / self.error, self.freedom), nan=1.0)
+            return np.nan_to_num(2 * stdtr(self.freedom, -np.abs(self.value) / self.error), nan=1.0)
 
 
 def seed_mean(
@@ -248,7 +248,7 @@ def smallest_effect(interval: Interval, power: float = 0.8) -> float:
     >>> round(smallest_effect(Interval(1.0, -1.0, 3.0)), 2)
     2.86
     """
-    return float((QUANTILE + norm.ppf(power)) / (2 * QUANTILE) * (interval.upper - interval.lower))
+    return float((QUANTILE + ndtri(power)) / (2 * QUANTILE) * (interval.upper - interval.lower))
 
 
 MOST_SEEDS = 10_000
@@ -279,15 +279,16 @@ def seeds_needed(std: float, effect: float, *, power: float = 0.8, fixed: float 
         raise ItmlabError(f"effect={effect!r} is not a difference", remedy="give the one that is to be seen, in points")
     if not (math.isfinite(std) and min(std, fixed) >= 0 and 0.05 <= power < 1):
         raise ItmlabError(f"std must be 0 or more and power at least 0.05 and below 1, got {std!r} and {power!r}")
-    if fixed and abs(effect) / fixed < QUANTILE + norm.ppf(power):
+    if fixed and abs(effect) / fixed < QUANTILE + ndtri(power):
         return math.inf
 
     def is_enough(count: int) -> bool:
         variance = max(std, 1e-9 * abs(effect)) ** 2 / count
         error, freedom = math.sqrt(variance + fixed**2), (count - 1) * (1 + fixed**2 / variance) ** 2
-        bound, shift = t.ppf(0.975, freedom), abs(effect) / error
+        bound, shift = stdtrit(freedom, 0.975), abs(effect) / error
+        below = np.nan_to_num(nctdtr(freedom, shift, -bound))  # NaN where it is less than 1e-30
         # far out the noncentral t loses its digits, and all of it is beyond the bound
-        return shift > 30 + bound or nct.sf(bound, freedom, shift) + nct.cdf(-bound, freedom, shift) >= power
+        return shift > 30 + bound or 1 - nctdtr(freedom, shift, bound) + below >= power
 
     most = 2
     while not is_enough(most) and most < MOST_SEEDS:  # doubled, as the noncentral t fails far beyond what is enough

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ..text.graph import Attribute, Relation, SceneGraph, SceneObject, Span
 from ..text.rules.lexicon import word_set
-from .lexicon import ATTRIBUTES, NOUNS, PAIRS, RELATIONS, Noun, attributes, nouns, relations
+from .lexicon import ATTRIBUTES, NOUNS, PAIRS, RELATIONS, Noun, attributes, kinds_of, nouns, relations
 from .relations import Facts
 from .scene import KINDS, Entity, Scene
 
@@ -46,11 +46,12 @@ def candidates(scene: Scene, wanted: SceneObject) -> list[tuple[int, int]]:
     Returns:
         The number of each entity and how well it fits.
     """
-    entries = nouns().get(wanted.lemma)
-    if entries is None:
+    if wanted.lemma not in nouns():
         return [(_UNKNOWN, OPEN)]
-    fits = [(number, level) for number, entity in enumerate(scene.objects) if (level := suits(wanted, entity))]
-    if scene.backdrop and any(scene.backdrop & (entry.means | entry.perhaps) for entry in entries):
+    kinds = kinds_of(wanted.lemma)
+    possible = [(number, entity) for number, entity in enumerate(scene.objects) if entity.kind in kinds]
+    fits = [(number, level) for number, entity in possible if (level := suits(wanted, entity))]
+    if scene.backdrop & kinds:
         fits.append((_SCENERY, OPEN))
     return sorted(fits, key=lambda pair: -pair[1])
 

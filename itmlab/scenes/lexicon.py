@@ -106,6 +106,12 @@ def nouns() -> dict[str, tuple[Noun, ...]]:
 
 
 @cache
+def kinds_of(lemma: str) -> frozenset[str]:
+    """Every kind that a noun names or may name; none for a word that is not in the table."""
+    return frozenset().union(*(noun.means | noun.perhaps for noun in nouns().get(lemma, ())))
+
+
+@cache
 def attributes() -> dict[str, Attribute]:
     """Every attribute lemma with its entry."""
     return {attribute.lemma: attribute for attribute in ATTRIBUTES}

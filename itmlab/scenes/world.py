@@ -25,7 +25,7 @@ from ..errors import ItmlabError
 from ..text.graph import SceneGraph, SceneObject
 from .categories import implied_words, noun_swaps, relation_swaps
 from .entail import FALSE, OPEN, TRUE, Parsed, Search, candidates, entails, is_group, parsed, parsed_sentence
-from .lexicon import nouns
+from .lexicon import kinds_of, nouns
 from .relations import Facts
 from .scene import COLOURS, KINDS, Entity, Scene
 
@@ -71,6 +71,7 @@ class World:
         return World, (self._table, self._images, self._captions)
 
     def _number(self) -> None:
+        self._all_labels: Tensor | None = None  # of `truth`, once it has judged every pair
         self.scenes: Sequence[Scene] = _Mapped(self._images, lambda row: self._facts(row).scene)
         self.graphs: Sequence[SceneGraph] = _Mapped(self._captions, lambda at: self._graphs(at[0])[at[1]][0])
 
@@ -119,15 +120,22 @@ class World:
     ) -> Int8[Tensor, "image caption"]:
         """Truth labels of captions on images (all of them by default): 1 true, 0 false, -1 undecided.
 
-        `captions` are numbers of the world's own captions, or any sentences and graphs, judged as by `entails`.
+        `captions` are numbers of the world's own captions, or any sentences and graphs, judged as by `entails`. All of
+        them on all images are judged once.
         """
+        every = images is None and captions is None
+        if every and self._all_labels is not None:
+            return self._all_labels.clone()
         rows = self._images if images is None else [self._images[int(at)] for at in images]
         labels = TruthLabels([self._facts(row) for row in rows])
         readings = self._readings(captions)
         levels = np.zeros((len(rows), len(readings)), dtype=np.int8)
         for column, reading in enumerate(readings):
-            levels[:, column] = [reading.truth_label(level) for level in labels.column(reading.graph)]
-        return torch.from_numpy(np.array([0, -1, 1], dtype=np.int8)[levels])
+            levels[:, column] = np.minimum(labels.column(reading.graph), reading.truth_label(TRUE))
+        values = torch.from_numpy(np.array([0, -1, 1], dtype=np.int8)[levels])
+        if every:
+            self._all_labels = values.clone()
+        return values
 
     def _readings(self, captions: Int64[Tensor, "caption"] | Sequence[str | SceneGraph] | None) -> list[Parsed]:
         """What captions say; graphs, and the world's own captions, are taken at their word."""
@@ -344,7 +352,7 @@ class TruthLabels:
         shown = np.zeros(len(self.facts), dtype=bool)
         if lemma not in nouns():
             return ~shown
-        for kind in frozenset().union(*(entry.means | entry.perhaps for entry in nouns()[lemma])):
+        for kind in kinds_of(lemma):
             shown |= self.shown.get(kind, False)
         return shown
 

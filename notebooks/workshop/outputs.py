@@ -1,8 +1,12 @@
 """What notebooks have shown: figures saved to disk, and outputs kept in the notebooks so that GitHub shows them."""
 
+import base64
 import hashlib
+import io
 from pathlib import Path
 from typing import Any
+
+from PIL import Image
 
 from itmlab.errors import ItmlabError
 from itmlab.storage import read_json, write_bytes
@@ -14,17 +18,29 @@ BELONGS = "itmlab_outputs"  # metadata of a notebook: the digest of the code tha
 
 
 def save_figures(notebook: Any, number: str, folder: Path) -> int:
-    """Save every plotly figure that an executed notebook shows as NUMBER_1, NUMBER_2, ...; return how many."""
+    """Save every plotly figure that an executed notebook shows as NUMBER_1, NUMBER_2, ...; return how many.
+
+    Each figure in the notebook gets a JPEG, for pages that draw no plotly, such as GitHub's. It is not a PNG because
+    JupyterLab's plotly extension would show a PNG in place of the figure.
+    """
     import plotly.graph_objects as go
 
     from .plots.saving import save
 
     outputs = [output for cell in code_cells(notebook) for output in cell["outputs"]]
-    shown = [output["data"][PLOTLY] for output in outputs if PLOTLY in output.get("data", {})]
+    shown = [output["data"] for output in outputs if PLOTLY in output.get("data", {})]
     for place, content in enumerate(shown, start=1):
-        figure = go.Figure({"data": content["data"], "layout": content["layout"]})
-        save(figure, f"{number}_{place}", {"notebook": number}, directory=folder)
+        figure = go.Figure({key: content[PLOTLY][key] for key in ("data", "layout")})
+        if picture := save(figure, f"{number}_{place}", {"notebook": number}, directory=folder):
+            content["image/jpeg"] = _jpeg(picture)
     return len(shown)
+
+
+def _jpeg(picture: bytes) -> str:
+    """Return a PNG as a JPEG in base64."""
+    buffer = io.BytesIO()
+    Image.open(io.BytesIO(picture)).convert("RGB").save(buffer, "JPEG", progressive=True, optimize=True)
+    return base64.b64encode(buffer.getvalue()).decode()
 
 
 def keep_outputs(notebook: Path, executed: Path) -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -22,6 +23,7 @@ from .places import figure_directory, notebook_directory, threads_of_a_process
 
 CELL_TIMEOUT = 1800  # seconds; a cell that takes longer hangs
 TOUR = "itmlab_tour"  # marks executed notebooks, the only ones that the next tour overwrites
+DRAWING = ThreadPoolExecutor(1)  # draws the pictures of a finished notebook while the next one runs
 ON_PHOTOGRAPHS = "12_on_photographs"  # needs the extra "photos"
 
 
@@ -165,7 +167,9 @@ async def run_notebook(notebook: Path, executed: Path, threads: int, on_cell: Ca
     finally:
         write_bytes(executed, nbformat.writes(content).encode())
     seconds = time.monotonic() - started
-    shown = outputs.save_figures(content, notebook.stem[:2], figure_directory() / "tour")
+    place = notebook.stem[:2], figure_directory() / "tour"
+    shown = await asyncio.get_running_loop().run_in_executor(DRAWING, outputs.save_figures, content, *place)
+    write_bytes(executed, nbformat.writes(content).encode())  # now with a picture of each figure
     return Stop(notebook.stem, seconds, error, shown)
 
 

@@ -86,6 +86,8 @@ def test_select_renumbers_everything(scenes):
     rows, columns = torch.tensor([30, 4]), torch.tensor([*range(150, 155), *range(20, 25)])
     assert torch.equal(part.world.truth(), truth[rows][:, columns])
     assert torch.equal(scenes.world.truth(rows, columns), truth[rows][:, columns])
+    scenes.world.truth().zero_()  # its own copy
+    assert torch.equal(scenes.world.truth(), truth)
 
 
 def test_the_share_that_is_not_annotated_is_reported(scenes):

@@ -1,13 +1,14 @@
 """A split's pictures and captions on one map, by several models: what training did to the common space.
 
-Maps are made by t-SNE (van der Maaten 2014) and UMAP (McInnes et al. 2018), and kept while Python runs. Below are the
+Maps are made by t-SNE (van der Maaten 2014) and UMAP (McInnes et al. 2018), and kept in the cache. Below are the
 maps of whole models, and of one batch as an anchor sees it (ITContrast, Fig. 2).
 """
 
+import hashlib
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -20,6 +21,7 @@ from torch import Tensor
 from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError
 from itmlab.models.encoded import evaluating
+from itmlab.storage import cache_directory, keep
 from itmlab.synthesis import SynHNC
 from itmlab.train.scores import Embeddings, embed
 
@@ -30,6 +32,7 @@ Features = Float[Tensor, "point dimension"] | Float[ndarray, "point dimension"]
 Method = Literal["tsne", "umap"]
 PERPLEXITY = 30  # of t-SNE, at most a third of the points
 NEIGHBOURS = 15  # of UMAP
+SETTINGS = 1  # raise it whenever a setting below changes: it is part of the cache's key
 
 
 def project(features: Features, method: Method = "tsne") -> Plane:
@@ -48,13 +51,18 @@ def project(features: Features, method: Method = "tsne") -> Plane:
     rows = _unit_rows(features)
     if len(rows) < 4 or np.ptp(rows, axis=0).max() <= 1e-6:
         return _principal_components(rows)
-    return _projected(rows.tobytes(), len(rows), method)
+    return _projected(rows, method)
 
 
-@lru_cache(maxsize=16)  # a map of a test split takes seconds, and a notebook shows it more than once
-def _projected(content: bytes, points: int, method: Method) -> Plane:
-    rows = np.frombuffer(content, dtype=np.float32).reshape(points, -1).copy()
-    return {"tsne": _tsne, "umap": _umap}[method](rows).astype(np.float32)
+def _projected(rows: Float[ndarray, "point dimension"], method: Method) -> Plane:
+    """Make a map, or read it from the cache: one of a test split takes ten seconds, UMAP's twice as long."""
+    digest = hashlib.sha256(f"{SETTINGS} {rows.shape}".encode() + rows.tobytes()).hexdigest()
+    path = cache_directory() / "maps" / f"{method}-{digest[:32]}.npy"
+    with suppress(OSError, ValueError, EOFError):  # none is there, or a damaged one
+        return np.load(path)
+    plane = {"tsne": _tsne, "umap": _umap}[method](rows).astype(np.float32)
+    keep(path, lambda file: np.save(file, plane))
+    return plane
 
 
 def _unit_rows(features: Features) -> Float[ndarray, "point dimension"]:
@@ -88,7 +96,8 @@ def _tsne(rows: Float[ndarray, "point dimension"]) -> Plane:
     start = (start * (1e-4 / max(start[:, 0].std(), 1e-12))).astype(np.float32)
     perplexity = min(PERPLEXITY, (len(rows) - 1) / 3)
     with threadpool_limits(1):
-        return TSNE(perplexity=perplexity, init=start, max_iter=750, random_state=0, n_jobs=1).fit_transform(rows)
+        method = TSNE(perplexity=perplexity, init=start, max_iter=500, angle=0.7, random_state=0, n_jobs=1)
+        return method.fit_transform(rows)
 
 
 def _umap(rows: Float[ndarray, "point dimension"]) -> Plane:

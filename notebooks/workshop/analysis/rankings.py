@@ -27,7 +27,7 @@ from itmlab.metrics import Cider, SemanticRanking, Spice, ncs_of_each, semantic_
 from itmlab.metrics.statistics import Interval, bootstrap
 from itmlab.models.encoded import evaluating
 from itmlab.models.pairs import looked_at
-from itmlab.train.scores import compared, side_of, similarity
+from itmlab.train.scores import Embeddings, compared, has_one_feature, side_of, similarity
 
 from .scoring import model_of, require_truth
 
@@ -186,23 +186,36 @@ class Retrievals(Side):
             return compared(model, self._pictures[name], side_of(model, [sentence], "captions"))[:, 0]
 
 
-def retrievals(runs: Mapping[str, Any], data: CaptionSet, *, by: Sequence[str] = ("CIDEr", "SPICE")) -> Retrievals:
+Features = Mapping[str, Embeddings] | None
+
+
+def retrievals(
+    runs: Mapping[str, Any], data: CaptionSet, *, by: Sequence[str] = ("CIDEr", "SPICE"), features: Features = None
+) -> Retrievals:
     """Score every pair of a split by several models and by each φ; a world judges every pair.
 
     Args:
         runs: Runs or models by name.
         data: the split.
         by: "CIDEr", "SPICE" or both.
+        features: what `embed` returned for each run, if it is known; saves encoding everything again.
 
     Raises:
         ItmlabError: an image without captions.
     """
-    scores = {name: similarity(model_of(run), data) for name, run in runs.items()}
+    scores, pictures = {}, {}
+    for name, run in runs.items():
+        model = model_of(run)
+        if features and has_one_feature(model):
+            scores[name], pictures[name] = model.similarity(*features[name]), features[name].images
+        else:
+            scores[name] = similarity(model, data)
     references = data.captions_of()
     fitted = {name: {"CIDEr": Cider, "SPICE": Spice}[name](references) for name in by}
     relevance = {name: phi.matrix(data.captions).T.float() for name, phi in fitted.items()}
     truth = None if data.world is None else data.world.truth()
-    return Retrievals(scores, relevance, data.positives, truth, torch.arange(len(data)), data, dict(runs), fitted)
+    numbers = torch.arange(len(data))
+    return Retrievals(scores, relevance, data.positives, truth, numbers, data, dict(runs), fitted, pictures)
 
 
 # Several measures of the same rankings, query by query, so that models can be compared on each of them.

@@ -43,7 +43,8 @@ def explore(runs: Any, data: CaptionSet, *, picture: int = 0, sentence: str = ""
     """
     which = PicturePicker(data, picture)
     named = dict(runs) if isinstance(runs, Mapping) else {"model": runs}
-    found, maps, names = retrievals(named, data, by=["CIDEr"]), embedded(named, data), list(named)
+    maps, names = embedded(named, data), list(named)
+    found = retrievals(named, data, by=["CIDEr"], features={name: space.features for name, space in maps.items()})
     typed = ipywidgets.Text(sentence, description="sentence", continuous_update=False, **wide(678))
     own = ipywidgets.FileUpload(accept="image/*", description="own picture")
     first = ipywidgets.Dropdown(options=names, value=names[0], description="model", **wide())

@@ -21,5 +21,5 @@ __getattr__, __dir__, __all__ = lazy.attach(
     __name__, submod_attrs={module: names.split() for module, names in _NAMES.items()}
 )
 
-if "ipykernel" in sys.modules:  # in a notebook every figure carries a picture for pages that draw no plotly
+if "ipykernel" in sys.modules:  # in a notebook figures follow JupyterLab's theme
     from . import saving  # noqa: F401

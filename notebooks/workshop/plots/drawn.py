@@ -193,7 +193,8 @@ def record_result(name: str, rows: Rows, **changes: Any) -> go.Figure:
     result = replace(load_result(name), rows=rows, **{**fresh, **changes})
     figure = draw_rows(name, rows)
     save_result(result, figure_directory().parent / "results")
-    return save(figure, name, {"result": f"results/{name}.json"})
+    save(figure, name, {"result": f"results/{name}.json"})
+    return figure
 
 
 def curve_rows(

@@ -24,7 +24,6 @@ import numpy as np
 import plotly.graph_objects as go
 import plotly.io
 from PIL import Image
-from plotly.io.base_renderers import MimetypeRenderer
 from plotly.utils import PlotlyJSONEncoder
 
 from itmlab.errors import ItmlabError
@@ -42,7 +41,7 @@ def figure_settings() -> dict[str, dict[str, Any]]:
     return tomllib.loads((Path(__file__).parent / "figures.toml").read_text(encoding="utf-8"))
 
 
-def save(figure: go.Figure, name: str, provenance: Mapping[str, Any], directory: Path | None = None) -> go.Figure:
+def save(figure: go.Figure, name: str, provenance: Mapping[str, Any], directory: Path | None = None) -> bytes | None:
     """Write NAME.json (data and provenance) and NAME.png.
 
     A figure of the project that has no title gets title and subtitle from `figures.toml`. Without Chrome there is no
@@ -55,7 +54,7 @@ def save(figure: go.Figure, name: str, provenance: Mapping[str, Any], directory:
         directory: default: `figures`.
 
     Returns:
-        The figure, so that a cell of a notebook can end with this call.
+        The picture as PNG in all its colours, or None without Chrome.
 
     Raises:
         ItmlabError: the name is not a file name, or a file in the way is not a figure.
@@ -72,10 +71,10 @@ def save(figure: go.Figure, name: str, provenance: Mapping[str, Any], directory:
     drawn = draw(figure)
     if isinstance(drawn, bytes):
         write_bytes(picture, _smaller(drawn))
-    else:
-        picture.unlink(missing_ok=True)  # it would show older data
-        say_once(f"No PNG, only JSON: {drawn}")
-    return figure
+        return drawn
+    picture.unlink(missing_ok=True)  # it would show older data
+    say_once(f"No PNG, only JSON: {drawn}")
+    return None
 
 
 @cache
@@ -219,26 +218,9 @@ def draw(figure: go.Figure) -> bytes | str:
         return reason
 
 
-class Picture(MimetypeRenderer):
-    """Adds a JPEG to each figure that a notebook shows, for pages that draw no plotly, such as GitHub's.
-
-    It is not a PNG because JupyterLab's plotly extension would show a PNG in place of the figure.
-    """
-
-    def to_mimebundle(self, fig_dict: dict[str, Any]) -> dict[str, str]:
-        """Return the picture of one figure by its media type and in base64; nothing without Chrome."""
-        drawn, buffer = draw(go.Figure(fig_dict, _validate=False)), io.BytesIO()
-        if isinstance(drawn, str):
-            return {}
-        Image.open(io.BytesIO(drawn)).convert("RGB").save(buffer, "JPEG", progressive=True, optimize=True)
-        return {"image/jpeg": base64.b64encode(buffer.getvalue()).decode()}
-
-
 if plotly.io.renderers.default == "plotly_mimetype":  # in a Jupyter kernel where no other renderer was chosen
     from IPython.display import HTML, display
 
-    plotly.io.renderers["itmlab_picture"] = Picture()
-    plotly.io.renderers.default = "plotly_mimetype+itmlab_picture"
     display(HTML(f"<style>{night_style()}</style>"))  # figures follow JupyterLab's theme
 
 

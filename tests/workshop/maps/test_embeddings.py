@@ -40,6 +40,17 @@ def test_both_methods_lay_like_beside_like():
         assert np.array_equal(plane, project(2 * features, method)), "by chance, or by the length of the features"
 
 
+def test_a_map_is_read_from_the_cache_and_a_damaged_one_made_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("ITMLAB_CACHE", str(tmp_path))
+    features, _ = clusters()
+    plane = project(features)
+    (kept,) = (tmp_path / "maps").iterdir()
+    np.save(kept, plane + 1)
+    assert np.array_equal(project(features), plane + 1)
+    kept.write_bytes(b"damaged")
+    assert np.array_equal(project(features), plane) and np.array_equal(np.load(kept), plane)
+
+
 def test_neighbours_kept_are_counted_point_by_point():
     source = np.random.default_rng(3)
     features, plane = (

@@ -79,7 +79,8 @@ def test_the_json_is_the_figure_and_where_it_comes_from(folder):
 
 
 def test_a_figure_of_the_project_gets_its_title(tmp_path, no_chrome):
-    drawn = save(styled(go.Figure(), height=300), "words", {}, tmp_path)
+    drawn = styled(go.Figure(), height=300)
+    save(drawn, "words", {}, tmp_path)
     assert "Which word is wrong, and what should stand there" in drawn.layout.title.text
 
 
