@@ -33,13 +33,12 @@ app = typer.Typer(
 
 # Options that several commands share, and what they stand for: a run, a data set, pairs of names and values.
 
-File = Path | None
 Words = list[str] | None  # the values of a repeatable option
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that itmlab did not write.")]
 DataName = Annotated[
     str, typer.Option("--data", help="scenes, flickr30k, coco, folder, hub, regions (see itmlab.data.load).")
 ]
-DataRoot = Annotated[File, typer.Option("--root", help="The folder of the data set.")]
+DataRoot = Annotated[Path | None, typer.Option("--root", help="The folder of the data set.")]
 DataOptions = Annotated[
     Words, typer.Option("--option", help="NAME=VALUE, for the data set (on_fault=skip); repeatable.")
 ]
@@ -294,7 +293,7 @@ def mine(
 @app.command()
 def parse(
     captions: Annotated[Words, typer.Argument(metavar="[CAPTION]...", help="Sentences.")] = None,
-    file: Annotated[File, typer.Option(help="A text file, a caption per line.")] = None,
+    file: Annotated[Path | None, typer.Option(help="A text file, a caption per line.")] = None,
 ) -> None:
     """Print the objects, attributes and relations of captions."""
     from .data.tables import read_text

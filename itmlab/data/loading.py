@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,8 +74,7 @@ def load(
 
 def _drawn(root: str | Path | None, options: dict[str, Any]) -> "CaptionSet":
     """Return the drawn world."""
-    from .. import scenes
-
+    scenes = import_module("itmlab.scenes")  # by name, as it stands above this room
     if root is not None:
         raise ItmlabError("scenes is not read from files", where="scenes", remedy="leave root out")
     _check_options("scenes", scenes.load, options)

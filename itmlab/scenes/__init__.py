@@ -1,19 +1,5 @@
 """The world `scenes`: pictures that the package draws and captions itself, so that the truth of any pair is known."""
 
-from typing import TYPE_CHECKING, Any
+import lazy_loader as lazy
 
-from .build import load
-
-if TYPE_CHECKING:
-    from .world import World
-
-
-__all__ = ["World", "load"]
-
-
-def __getattr__(name: str) -> Any:
-    if name == "World":  # late: it brings numpy and the drawing with it
-        from .world import World
-
-        return World
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__, __all__ = lazy.attach(__name__, submod_attrs={"build": ["load"], "world": ["World"]})

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ..text.graph import SceneGraph, Span
 from .entail import TRUE, entails
-from .lexicon import attributes, relations
+from .lexicon import ATTRIBUTE_OF, RELATION_OF
 from .relations import Facts
 from .scene import STREAM
 from .wording import Chooser, Sentence, text
@@ -149,7 +149,7 @@ def done_to(chooser: Chooser, sentence: Sentence) -> None:
     fact = chooser.dice.choice(known)
     entity = chooser.say(sentence, fact.object)
     sentence.say(chooser.dice.choice(("", "being", "is being")))
-    span = sentence.say(relations()[fact.relation].forms[2])
+    span = sentence.say(RELATION_OF[fact.relation].forms[2])
     sentence.say("by")
     subject = chooser.say(sentence, fact.subject)
     sentence.relate(subject, fact.relation, entity, span)
@@ -337,7 +337,7 @@ def _group_tail(chooser: Chooser, sentence: Sentence, subject: int, group: tuple
     poses = {chooser.entities[at].pose for at in group}
     pose = poses.pop() if len(poses) == 1 else ""
     together = len({(facts.ground(at), facts.root(at) == at) for at in group}) == 1
-    if pose in attributes() and chooser.chance(chooser.between(0.85, 0.6)):
+    if pose in ATTRIBUTE_OF and chooser.chance(chooser.between(0.85, 0.6)):
         say_pose(sentence, subject, form, pose)
     elif form != PARTICIPLE:
         if together and chooser.places(first):
@@ -428,7 +428,7 @@ def say_pose(sentence: Sentence, subject: int, form: str, lemma: str) -> None:
         form: the construction of the verb.
         lemma: the pose.
     """
-    sentence.attribute(subject, lemma, _verb(sentence, subject, form, lemma, attributes()[lemma].forms))
+    sentence.attribute(subject, lemma, _verb(sentence, subject, form, lemma, ATTRIBUTE_OF[lemma].forms))
 
 
 def say_relative(chooser: Chooser, sentence: Sentence, form: str, at: int) -> None:
@@ -471,7 +471,7 @@ def say_deed(
         lemma = "carry"
     if relation == "chase" and chooser.chance(0.3):
         lemma = "run after"
-    span = sentence.say(lemma if placed else _verb(sentence, subject, form, lemma, relations()[lemma].forms))
+    span = sentence.say(lemma if placed else _verb(sentence, subject, form, lemma, RELATION_OF[lemma].forms))
     sentence.relate(subject, lemma, chooser.say(sentence, entity), span)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 
 from .entail import SMALL_WORDS
-from .lexicon import COMPATIBLE, PAIRS, Attribute, Noun, Verb, attributes, nouns, relations
+from .lexicon import ATTRIBUTE_OF, COMPATIBLE, PAIRS, RELATION_OF, Attribute, Noun, Verb, nouns
 from .scene import SETTINGS
 
 _NOT_IN_CAPTIONS = 9  # Noun.general
@@ -34,10 +34,10 @@ def noun_swaps() -> dict[str, tuple[str, ...]]:
 def relation_swaps() -> dict[str, tuple[str, ...]]:
     """Each action (in all its forms) and place word with those that cannot be true beside it; vague ones left out."""
     swaps: dict[str, tuple[str, ...]] = {}
-    for lemma, verb in relations().items():
+    for lemma, verb in RELATION_OF.items():
         if lemma in _VAGUE:
             continue
-        others = [other for other in relations().values() if other.lemma not in _VAGUE and _differ(verb, other)]
+        others = [other for other in RELATION_OF.values() if other.lemma not in _VAGUE and _differ(verb, other)]
         for form, mine in enumerate((lemma, *verb.forms)):
             words = tuple(word for other in others if (word := (other.lemma, *other.forms)[form]))
             if words and mine:
@@ -57,20 +57,20 @@ def implied_words() -> dict[str, frozenset[str]]:
     >>> "animal" in implied["dog"], "dog" in implied["animal"], "grass" in implied["park"]
     (True, False, True)
     """
-    vague = frozenset(word for lemma in _VAGUE for word in (lemma, *relations()[lemma].forms))
+    vague = frozenset(word for lemma in _VAGUE for word in (lemma, *RELATION_OF[lemma].forms))
     groups = [({lemma, *(noun.plural for noun in entries)}, _kinds(entries)) for lemma, entries in nouns().items()]
     implied = {
         word: vague.union(*(others for others, wider in groups if _shown(kinds, wider)))
         for words, kinds in groups
         for word in words
     }
-    entries: list[Attribute | Verb] = [*attributes().values(), *relations().values()]
+    entries: list[Attribute | Verb] = [*ATTRIBUTE_OF.values(), *RELATION_OF.values()]
     for mine in entries:
         alike = frozenset(word for other in entries if _alike(mine, other) for word in (other.lemma, *other.forms))
         for word in (mine.lemma, *mine.forms):
             implied[word] = implied.get(word, frozenset()) | alike
     # small words that do not name a relation: the words beside them carry the meaning
-    empty = frozenset(SMALL_WORDS).difference(*((lemma, *verb.forms) for lemma, verb in relations().items()))
+    empty = frozenset(SMALL_WORDS).difference(*((lemma, *verb.forms) for lemma, verb in RELATION_OF.items()))
     return {word: frozenset(filter(None, others | empty)) - {word} for word, others in implied.items() if word}
 
 

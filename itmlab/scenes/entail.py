@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ..text.graph import Attribute, Relation, SceneGraph, SceneObject, Span
 from ..text.rules.lexicon import word_set
-from .lexicon import ATTRIBUTES, NOUNS, PAIRS, RELATIONS, Noun, attributes, kinds_of, nouns, relations
+from .lexicon import ATTRIBUTE_OF, ATTRIBUTES, NOUNS, PAIRS, RELATION_OF, RELATIONS, Noun, kinds_of, nouns
 from .relations import Facts
 from .scene import KINDS, Entity, Scene
 
@@ -107,7 +107,7 @@ class Search:
         return level
 
     def _link(self, subject: int, lemma: str, entity: int) -> int:
-        if _SCENERY in (subject, entity) and lemma in relations() and relations()[lemma].category == "action":
+        if _SCENERY in (subject, entity) and lemma in RELATION_OF and RELATION_OF[lemma].category == "action":
             return FALSE  # the background is not held or ridden
         return OPEN if subject < 0 or entity < 0 else related(self.facts, subject, lemma, entity)
 
@@ -189,7 +189,7 @@ def described(lemma: str, entity: Entity, others: tuple[str, ...] = ()) -> int:
         entity: the thing.
         others: attributes that the same phrase gives it.
     """
-    entry = attributes().get(lemma)
+    entry = ATTRIBUTE_OF.get(lemma)
     if entry is None or entity.category in ("stuff", "place"):
         return OPEN
     levels = []
@@ -221,13 +221,13 @@ def related(facts: Facts, subject: int, lemma: str, entity: int) -> int:
     """
     level, rest = TRUE, lemma
     while rest:
-        entry = relations().get(rest)
+        entry = RELATION_OF.get(rest)
         if entry is not None:
             return min(level, max(_LEVEL[facts.holds(subject, name, entity)] for name in entry.means))
         first, _, rest = rest.partition(" ")
-        if first in attributes():
+        if first in ATTRIBUTE_OF:
             level = min(level, described(first, facts.entities[subject]))
-        elif first in relations():  # "ride on": the shorter word decides what it can
+        elif first in RELATION_OF:  # "ride on": the shorter word decides what it can
             level = min(level, related(facts, subject, first, entity))
         else:
             level = min(level, OPEN)
@@ -314,7 +314,7 @@ def _dressed(
     dressed = list(objects)
     for at, who in wearers.items():
         poses = tuple(part for part in dressed[at].attributes if part.lemma in _POSES)
-        hair = tuple(part for part in dressed[at].attributes if f"{part.lemma}-haired" in attributes())
+        hair = tuple(part for part in dressed[at].attributes if f"{part.lemma}-haired" in ATTRIBUTE_OF)
         if dressed[at].lemma == "hair":  # "red hair" is an attribute of its wearer
             spans = [part.span and dressed[at].span and Span(part.span.start, dressed[at].span.end) for part in hair]
             hair = tuple(replace(a, lemma=f"{a.lemma}-haired", span=b) for a, b in zip(hair, spans, strict=True))

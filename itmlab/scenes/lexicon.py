@@ -111,13 +111,5 @@ def kinds_of(lemma: str) -> frozenset[str]:
     return frozenset().union(*(noun.means | noun.perhaps for noun in nouns().get(lemma, ())))
 
 
-@cache
-def attributes() -> dict[str, Attribute]:
-    """Every attribute lemma with its entry."""
-    return {attribute.lemma: attribute for attribute in ATTRIBUTES}
-
-
-@cache
-def relations() -> dict[str, Verb]:
-    """Every relation lemma with its entry."""
-    return {relation.lemma: relation for relation in RELATIONS}
+ATTRIBUTE_OF = {attribute.lemma: attribute for attribute in ATTRIBUTES}
+RELATION_OF = {relation.lemma: relation for relation in RELATIONS}

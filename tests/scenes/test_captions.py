@@ -7,7 +7,7 @@ import pytest
 
 from itmlab.scenes.captions import write_captions
 from itmlab.scenes.entail import FALSE, TRUE, entails
-from itmlab.scenes.lexicon import NOUNS, attributes, nouns, relations
+from itmlab.scenes.lexicon import ATTRIBUTE_OF, NOUNS, RELATION_OF, nouns
 from itmlab.scenes.world import TruthLabels
 from itmlab.text.graph import SceneGraph, SceneObject, tokenise
 
@@ -38,9 +38,9 @@ def test_spans_spell_what_they_name(written):
             assert words in {name for noun in nouns()[entity.lemma] for name in (noun.lemma, noun.plural)}
         for attribute in (attribute for entity in graph.objects for attribute in entity.attributes):
             words = graph.text(attribute.span).lower()
-            assert words in (attribute.lemma, *attributes()[attribute.lemma].forms)
+            assert words in (attribute.lemma, *ATTRIBUTE_OF[attribute.lemma].forms)
         for link in graph.relations:
-            assert graph.text(link.span).lower() in (link.lemma, *relations()[link.lemma].forms)
+            assert graph.text(link.span).lower() in (link.lemma, *RELATION_OF[link.lemma].forms)
 
 
 def test_words_point_at_things_they_name(written):

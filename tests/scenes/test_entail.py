@@ -5,7 +5,7 @@ import re
 import pytest
 
 from itmlab.scenes.entail import FALSE, OPEN, TRUE, entails
-from itmlab.scenes.lexicon import attributes, nouns
+from itmlab.scenes.lexicon import ATTRIBUTE_OF, nouns
 from itmlab.scenes.scene import Entity
 from itmlab.text.graph import Relation, SceneGraph, SceneObject
 from tests.scenes.make import facts, noun, says
@@ -66,7 +66,7 @@ def test_more_said_is_never_truer():
     """Adding an attribute or an object to a graph of single things cannot raise its truth label."""
     for lemma in ("dog", "man", "animal", "cat"):
         plain = entails(SCENE, says(lemma))
-        for word in attributes():
+        for word in ATTRIBUTE_OF:
             assert entails(SCENE, says(f"{word} {lemma}")) <= plain
         for other in nouns():
             assert entails(SCENE, says(lemma, SceneObject(other, (), 1))) <= plain

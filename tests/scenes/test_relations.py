@@ -3,7 +3,7 @@
 import pytest
 
 from itmlab.scenes.entail import FALSE, TRUE, entails, parsed
-from itmlab.scenes.lexicon import relations
+from itmlab.scenes.lexicon import RELATION_OF
 from itmlab.scenes.scene import Entity
 from tests.scenes.make import facts, says
 
@@ -78,7 +78,7 @@ def test_a_deed_is_true_where_it_was_composed_and_false_of_others(deed, who, thi
     assert entails(scene, says("owl", thing, link=deed)) == FALSE or thing == "ladder"
     apart = facts(person, Entity(thing, 0.85, 0.9, 0.3))
     assert entails(apart, says(who, thing, link=deed)) == FALSE
-    _, participle, past = relations()[deed].forms
+    _, participle, past = RELATION_OF[deed].forms
     sentences = [f"A {who} is {participle} a {thing}.", f"A {thing} is being {past} by a {who}."]
     for sentence in parsed(sentences[: 1 if " " in deed else 2], cache=False):
         assert sentence.truth_label(entails(scene, sentence.graph)) == TRUE

@@ -8,7 +8,7 @@ _NAMES = {  # module -> its public names, imported when first used
     "canvas": "draw_gallery draw_table",
     "charts": "Dot Line draw_comparison draw_curves draw_forest draw_gains",
     "drawn": "curve_rows draw_result draw_rows record_result",
-    "false_negatives": "draw_false_negative_probability draw_negative_captions draw_negative_pictures",
+    "false_negatives": "draw_false_negative_probability draw_negative_captions",
     "gradients": "draw_gradients shares_of_push",
     "maps": "draw_attention_maps draw_batch_neighbourhood draw_projection draw_words_on_patch painted",
     "negatives": "Example Pairs draw_explained_words draw_found_words draw_score_scatter draw_synthetic_examples",

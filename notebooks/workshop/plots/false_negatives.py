@@ -10,7 +10,7 @@ from PIL import Image
 
 from ..analysis.false_negatives import Curves, Judgement
 from . import theme
-from .canvas import draw_gallery, draw_table
+from .canvas import draw_table
 from .charts import CLEAR, Line, draw_curves
 from .theme import translucent
 
@@ -138,30 +138,6 @@ def draw_negative_captions(
     ground = [theme.PANEL if count else theme.PAPER for count in drawn]
     look = {"fills": dict.fromkeys(columns, ground), "picture": picture, "beside": own_captions}
     return draw_table(columns, title=title, widths=[4.0] + [1.3] * (len(columns) - 1), **look)
-
-
-def draw_negative_pictures(
-    caption: str,
-    pictures: Sequence[Image.Image],
-    posteriors: Float[ndarray, "negative"],
-    *,
-    weights: Float[ndarray, "negative"],
-    drawn: Integer[ndarray, "negative"],
-    truth_labels: Integer[ndarray, "negative"] | None = None,
-    title: str = "",
-) -> go.Figure:
-    """Draw the negative pictures of an anchor caption in a gallery, framed in the colour of their truth label.
-
-    Arguments are as for `draw_negative_captions`.
-    """
-    notes = []
-    for posterior, weight, count in zip(posteriors, weights, drawn, strict=True):
-        times = f", {count}× drawn" if count else ""
-        notes.append([f"false negative: {percent(float(posterior))}", f"weight {weight:.2f}{times}"])
-    look = {}
-    if truth_labels is not None:
-        look["frames"], look["badges"] = zip(*(theme.TRUTH_LABELS[int(truth)] for truth in truth_labels), strict=True)
-    return draw_gallery(pictures, notes, title=title, subtitle=f"anchor: “{caption}”", columns=5, **look)
 
 
 def percent(probability: float) -> str:

@@ -125,7 +125,6 @@ DRAWINGS = {
     "negative captions": partial(
         plots.draw_negative_captions, PICTURES[0], [HOSTILE], [HOSTILE] * 3, CURVE / 40, **JUDGED
     ),
-    "negative pictures": partial(plots.draw_negative_pictures, HOSTILE, PICTURES[:3], CURVE / 40, **JUDGED),
     "ranked pictures": partial(
         plots.draw_ranked_pictures, HOSTILE, PICTURES, {HOSTILE: RANKING, "b": RANKING}, captions=[HOSTILE] * 6
     ),
