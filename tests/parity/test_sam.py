@@ -16,12 +16,21 @@ NAMES = {"soft": "softest", "hard": "hardest", "random": "random"}
 ROWS = torch.arange(len(PUBLIC["images"]))
 
 
+class OneCaptionEach:
+    """Stands in for data: caption c is of image c."""
+
+    captions = ()
+
+    def matches(self, images, captions):
+        return images[:, None] == captions
+
+
 def sam(images, captions, **settings):
     """Loss and choices of SAM's term alone, of the fixture's pairs, of which 2 and 3 have one image."""
     margin = {"preset": "released", "with_triplet": False, **settings}
     recipe = itmlab.recipe("sam").replace(data__warm_up_epochs=0, adaptive_margin=margin)
     relevance = lambda captions, images: PUBLIC["relevance"][images, captions]  # noqa: E731
-    model = Listened(recipe, None, torch.Generator(), relevance=relevance)
+    model = Listened(recipe, None, torch.Generator(), OneCaptionEach(), relevance)
     return model(images, captions, ROWS, ROWS, None, epoch=1)
 
 

@@ -110,7 +110,7 @@ def test_values_out_of_range_are_refused():
         refused("prior", posterior, scores, TYPICAL, prior=prior)
     options = ({"prior": 0.0}, {"threshold": 2.0}, {"sharpness": -1.0}, {"preset": "mine"}, {"negatives": "some"})
     for option in (*options, {"minimum_positives": 0}):
-        refused("FNE|fne", FalseNegativeEliminating, **option)
+        refused(r"sampler\.", FalseNegativeEliminating, **option)
 
 
 # The statistics, Eq. 4 and 5.
