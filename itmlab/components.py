@@ -39,9 +39,9 @@ class Component:
     def start_epoch(self, epoch: int) -> None:
         """Note that epoch number `epoch` begins."""
 
-    def state_dict(self) -> dict[str, "Tensor"]:
+    def state_dict(self, *arguments: Any, **options: Any) -> dict[str, "Tensor"]:
         """Return what a checkpoint must hold for an exact resume: plain tensors, such as weights or statistics."""
-        return getattr(super(), "state_dict", dict)()
+        return getattr(super(), "state_dict", dict)(*arguments, **options)
 
     def load_state_dict(self, state: dict[str, "Tensor"]) -> None:
         """Restore what `state_dict` returned."""

@@ -18,7 +18,6 @@ def test_an_unknown_name_or_option_is_answered_with_the_nearest(tmp_path):
     ("options", "message"),
     [
         ({"on_fault": "ignore"}, "on_fault='ignore'"),
-        ({"proportions": (1, 2)}, "not three shares"),
         ({"split": "tests"}, "no split 'tests'"),
         ({"images": "nowhere"}, "nowhere: there is no such folder"),
         ({"captions": "nowhere.jsonl"}, "nowhere.jsonl: no such file"),
