@@ -11,6 +11,7 @@ import itmlab
 from itmlab.samplers import FalseNegativeEliminating, MomentumQueue
 from itmlab.samplers.base import best
 from itmlab.samplers.fne import Statistics, posterior, sampling_weights
+from tests.parity.test_sam import OneCaptionEach
 from tests.train.test_objective import Listened
 
 PUBLIC = load_file(Path(__file__).parent / "fne.safetensors")
@@ -72,10 +73,10 @@ def test_steps_of_training_are_the_public_ones():
     memory = MomentumQueue(16, 8)
     memory.enqueue(PUBLIC["start.image_queue"].T, PUBLIC["start.text_queue"].T, *[torch.full((16,), -100)] * 2)
     changes = {"data__warm_up_epochs": 0, "loss__margin": 0.2}
-    with_memory = Listened(itmlab.recipe("fne").replace(**changes), memory, torch.Generator())
+    with_memory = Listened(itmlab.recipe("fne").replace(**changes), memory, torch.Generator(), OneCaptionEach())
     with_memory.sampler = sampler = Recorded(preset="released", monotone=False, minimum_positives=1)
     sampler.asked = 0
-    in_batch = Listened(itmlab.recipe("hardest").replace(**changes), None, torch.Generator())
+    in_batch = Listened(itmlab.recipe("hardest").replace(**changes), None, torch.Generator(), OneCaptionEach())
     optimiser = torch.optim.Adam([weight for model in live for weight in model.parameters()], lr=3e-3)
     for step, ids in enumerate(PUBLIC["steps.ids"]):
         inputs = PUBLIC["steps.images"][step], PUBLIC["steps.captions"][step]
