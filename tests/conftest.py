@@ -35,7 +35,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def slow_files() -> Iterator[Path]:
-    """The files of which every test is slow, and the workshop with the examples in its docstrings."""
+    """The files whose tests are all slow, and the workshop with the examples in its docstrings."""
     for path in Path(__file__).parent.rglob("test_*.py"):
         file, source = path.relative_to(REPOSITORY), path.read_text(encoding="utf-8")
         tests = re.findall(r"^def (test_\w+)", source, re.MULTILINE)

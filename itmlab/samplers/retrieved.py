@@ -1,7 +1,7 @@
 """Offline retrieved negatives: some candidates at random are scored, the best of them are trained on.
 
 UNITER (Chen et al. 2020, its released settings) and TAGS-DC (Fan et al. 2022, A.1) draw 399 and keep 31 of a whole data
-set; a model is asked for the scores of what was drawn.
+set; a model scores the pairs that were drawn.
 """
 
 import math
@@ -13,7 +13,7 @@ from torch import Generator, Tensor
 
 from .base import Mask, Scores
 
-# Scores of pairs (anchor number, candidate number), each as often as it is asked for.
+# Scores of pairs (anchor number, candidate number), repeated where a pair was drawn twice.
 PairScores = Callable[[Int64[Tensor, "pair"], Int64[Tensor, "pair"]], Float[Tensor, "pair"]]
 
 

@@ -166,7 +166,7 @@ def refuse_conflicts(recipe: Recipe) -> None:
     check(apart or tags is not None, "tags", tags, "an object with fields, as the model is a cross-encoder")
     check(loss is not None or not apart or towers is not None, "loss", None, "a loss, as the model encodes apart")
     can_hash = not isinstance(loss, Module) or type(loss).__hash__ is not None
-    check(can_hash, "loss", loss, "a @dataclass(eq=False), as it is a module, which is not compared by its fields")
+    check(can_hash, "loss", loss, "a @dataclass(eq=False), because it is a module, which is not compared by its fields")
     if towers is not None:
         check(model.pretrains_towers, "towers", towers, "null, as the model has no encoders to pretrain")
         check(data.augmentation is None, "data", data.augmentation, "no augmentation: pretraining mirrors pictures")

@@ -83,7 +83,7 @@ class Run(Evaluated):
         if not (self.directory / "recipe.json").is_file():
             message, remedy = "not a run directory, it has no recipe.json", "python -m itmlab train makes one"
             raise ItmlabError(message, where=str(directory), remedy=remedy)
-        self._searched: Any = None, None  # which side of which data was searched last, and as the model compares it
+        self._searched: Any = None, None  # the side and the data that were searched last, and as the model compares it
 
     def __repr__(self) -> str:
         return printable(f"Run({self.recipe.name}, {self.recipe.size}, {self._named})")
@@ -150,7 +150,7 @@ class Run(Evaluated):
     def search(self, query: str | Image.Image | Path, k: int = 5, *, data: CaptionSet) -> "Hits":
         """Find the `k` best images of `data` for a sentence, or captions for a picture; ties in the order of the data.
 
-        The features of what was searched last are kept.
+        The features of the data that were searched last are kept.
 
         Args:
             query: a sentence, a PIL image, or the Path of a picture. A `str` is always a sentence.

@@ -85,7 +85,7 @@ def write_hostile(pages: Path) -> None:
     gallery = draw_gallery([picture] * len(HOSTILE), HOSTILE, title=" ".join(HOSTILE))
     saving.save(gallery, "gallery", {words: HOSTILE for words in HOSTILE}, directory=pages)
     bars = go.Figure(go.Bar(x=HOSTILE, y=np.arange(len(HOSTILE)), text=HOSTILE, name=HOSTILE[0], hovertext=HOSTILE))
-    saving.save(bars.update_layout(title=HOSTILE[1]), "plain", {}, directory=pages)  # of words that nobody escaped
+    saving.save(bars.update_layout(title=HOSTILE[1]), "plain", {}, directory=pages)  # of words that are not escaped
     for name in NAMES:
         shutil.copy(pages / "plain.json", pages / f"{name}.json")
     saving.write_pages(pages)

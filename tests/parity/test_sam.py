@@ -26,7 +26,7 @@ class OneCaptionEach:
 
 
 def sam(images, captions, **settings):
-    """Loss and choices of SAM's term alone, of the fixture's pairs, of which 2 and 3 have one image."""
+    """Loss and choices of SAM's term alone, of the fixture's pairs; pairs 2 and 3 have one image."""
     margin = {"preset": "released", "with_triplet": False, **settings}
     recipe = itmlab.recipe("sam").replace(data__warm_up_epochs=0, adaptive_margin=margin)
     relevance = lambda captions, images: PUBLIC["relevance"][images, captions]  # noqa: E731

@@ -2,7 +2,6 @@
 
 import pytest
 
-from itmlab.data import load
 from tests.data.picture_files import load_captions
 
 pytestmark = pytest.mark.real
@@ -13,14 +12,14 @@ def own_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("ITMLAB_CACHE", str(tmp_path / "cache"))
 
 
-def test_fifty_photographs_of_coco_load_and_decode(real_data):
-    data = load("coco", real_data("tiny_coco"))
+def test_fifty_photographs_of_coco_load_and_decode(photographs):
+    data = photographs.load()
     assert len(data) == 50
     assert [len(captions) for captions in data.captions_of_image] == [5] * 50
     assert {name: len(indices) for name, indices in data.splits.items()} == {"train": 40, "val": 5, "test": 5}
     pictures = [data.images[index] for index in range(50)]
     assert all(picture.mode == "RGB" and min(picture.size) > 100 for picture in pictures)
-    assert data.image_ids[0] == "397133" and data.captions[0].startswith("A man")
+    assert data.image_ids[0] == "000000397133.jpg" and data.captions[0].startswith("A man")
 
 
 def test_flickr30k_captions_load_with_their_splits(real_data):

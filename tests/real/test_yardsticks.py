@@ -22,11 +22,11 @@ def test_sugarcrepe_has_7511_items_and_length_tells_what_was_added(sugarcrepe) -
     assert all(rows[kind].shares["shorter"].percent > 98 for kind in ("add_att", "add_obj"))
 
 
-def test_305_of_them_are_about_the_fifty_photographs(sugarcrepe, real_data) -> None:
+def test_305_of_them_are_about_the_fifty_photographs(sugarcrepe, real_data, photographs) -> None:
     joined = sugarcrepe.with_pictures(real_data("tiny_coco"))
     assert len(joined.items) == 305 and len(joined.pictures) == 50
     assert joined.left_out == {"items without an available picture": 7206}
-    coco = sugarcrepe.with_pictures(itmlab.load("coco", real_data("tiny_coco")))
+    coco = sugarcrepe.with_pictures(photographs.load())
     assert [item.source for item in coco.items] == [item.source for item in joined.items]
     table = run_on_yardstick(itmlab.pretrained("fne"), joined, real_data("tiny_coco"))
     assert {kind: row.items for kind, row in table.rows.items() if kind != "all"} == joined.kinds

@@ -114,17 +114,23 @@ def test_gradients_of_accumulated_batches_are_their_mean(data, tmp_path, monkeyp
 
 
 def test_a_loss_that_is_not_finite_stops_before_a_checkpoint_has_it(finished, data, tmp_path, monkeypatch):
-    encode, calls = Momentum.encode_captions, []
+    begin, calls = Momentum.__init__, []
 
-    def with_nan(self, tokens):
-        encoded = encode(self, tokens)
-        calls.append(1)
-        if len(calls) > 5:  # no loss reads what the memory is given in this step
-            encoded.pooled[3] = float("nan")
-        return encoded
+    def beginning(self, model, **options):
+        begin(self, model, **options)
+        encode = self.model.encode_captions
+
+        def with_nan(tokens):
+            encoded = encode(tokens)
+            calls.append(1)
+            if len(calls) > 5:  # no loss reads what the memory is given in this step
+                encoded.pooled[3] = float("nan")
+            return encoded
+
+        self.model.encode_captions = with_nan
 
     with monkeypatch.context() as patch:
-        patch.setattr(Momentum, "encode_captions", with_nan)
+        patch.setattr(Momentum, "__init__", beginning)
         with pytest.raises(ItmlabError, match=r"the loss is nan at step 6 \(epoch 2\); images .*picture-\d+"):
             train(micro(), data, tmp_path / "run", checkpoint_every=1, progress=False)
     state = load_checkpoint(tmp_path / "run" / CHECKPOINT_FILE)

@@ -27,7 +27,7 @@ def test_a_batch_is_shared_without_rest_and_in_order():
 
 @pytest.fixture(scope="module")
 def together(processes, tmp_path_factory):
-    """The directory of what two processes have trained."""
+    """The directory of the runs that two processes have trained."""
     directory = tmp_path_factory.mktemp("together")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -231,7 +231,7 @@ class PicturePicker(AnyWidget):
         self._data = data
         self._text = [" ".join(captions).casefold() for captions in data.captions_of()]
         self.value, self.page = value, value // PER_PAGE
-        self._list()  # before the page hears of this widget: what it is told later it may miss while it is busy
+        self._list()  # before the page hears of this widget: a later message may be lost while it is busy
         super().__init__(layout={"width": "100%"})
         self.observe(self._searched, names="query")
         self.observe(self._list, names="page")

@@ -129,7 +129,7 @@ def _neighbours(found: Retrievals, models: Mapping[str, Any], of: str, value: An
 
 
 def _listed(data: CaptionSet, selection: Mapping[str, list[int]]) -> go.Figure:
-    """Draw the captions of what is in a lasso, beside the first picture."""
+    """Draw the captions in a lasso, beside the first picture."""
     of_pictures = [data.captions_of_image[picture].tolist() for picture in selection.get("pictures", ())]
     numbers = sorted(set(selection.get("captions", ())).union(*of_pictures))
     pictures = data.image_of_caption[numbers].unique()

@@ -227,7 +227,7 @@ def test_rows_are_tested_on_other_data(tmp_path, entry, data, monkeypatch) -> No
 
 
 def test_rows_that_start_pretrained_are_tested_on_unseen_pictures() -> None:
-    """`region_dual_encoder` learnt from the first 5,000 pictures of seed 0, which has 6,000 unless it is told."""
+    """`region_dual_encoder` learnt from the first 5,000 pictures of seed 0, which has 6,000 by default."""
     for name, entry in ENTRIES.items():
         if any(recipe.start for recipe in entry.recipes().values()):
             used = {**entry.options, **entry.tested}
