@@ -40,7 +40,10 @@ class Component:
         """Note that epoch number `epoch` begins."""
 
     def state_dict(self, *arguments: Any, **options: Any) -> dict[str, "Tensor"]:
-        """Return what a checkpoint must hold for an exact resume: plain tensors, such as weights or statistics."""
+        """Return what a checkpoint must hold for an exact resume: plain tensors, such as weights or statistics.
+
+        A module takes the arguments of `torch.nn.Module.state_dict`.
+        """
         return getattr(super(), "state_dict", dict)(*arguments, **options)
 
     def load_state_dict(self, state: dict[str, "Tensor"]) -> None:

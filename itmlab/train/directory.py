@@ -167,7 +167,7 @@ def start_directory(start: str) -> Path:
     if (Path(start) / "config.json").is_file():
         return Path(start)
     shipped = ", ".join(shipped_names()) or "none in this installation"
-    remedy = f"there are {shipped}; itmlab.models.load_public reads public weights, which can be saved in a folder"
+    remedy = f"name a folder, or one of {shipped}; to use public weights, save what itmlab.models.load_public returns"
     raise ItmlabError(f"no folder of a saved model and no pretrained run {start!r}", remedy=remedy)
 
 

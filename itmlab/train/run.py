@@ -220,7 +220,9 @@ def pretrained(name: str) -> Run:
 
 
 class Ensemble(Evaluated):
-    """Runs, of whatever recipes, that vote with their similarities (FNE 2023, Sec. 4.1; METHODS 1.5): there two seeds.
+    """Runs, of whatever recipes, that vote with their similarities (FNE 2023, Sec. 4.1; METHODS 1.5).
+
+    The papers' tables take two seeds of one recipe.
 
     Args:
         runs: at least one.
