@@ -5,24 +5,13 @@ sets the printed tables of four papers beside measured ones. `python -m workshop
 """
 
 import sys
-from importlib import import_module
-from typing import Any
+
+import lazy_loader as lazy
 
 # plotly shows figures by nbformat, which needs jsonschema, which would spend two seconds on a grammar of web addresses.
 sys.modules.setdefault("rfc3987_syntax", None)
 
-_MODULES = ("analysis", "exercises", "explore", "papers", "plots")
-__all__ = ["check", *_MODULES]
-
-
-def __getattr__(name: str) -> Any:
-    """Import a part when it is first used: each needs plotly, widgets or scikit-learn."""
-    if name == "check":
-        return import_module("workshop.exercises").check
-    if name in _MODULES:
-        return import_module(f"workshop.{name}")
-    raise AttributeError(f"module 'workshop' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+# each part needs plotly, widgets or scikit-learn, and is imported when it is first used
+__getattr__, __dir__, __all__ = lazy.attach(
+    __name__, submodules=["analysis", "explore", "papers", "plots"], submod_attrs={"exercises": ["check"]}
+)

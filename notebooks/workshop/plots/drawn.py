@@ -4,10 +4,12 @@
 """
 
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,7 @@ from itmlab.fields import did_you_mean
 
 from ..places import figure_directory
 from .charts import CLEAR, Dot, Line, Row, draw_curves, draw_forest, draw_gains
-from .results import ROW, load_result, save_result
+from .results import ROW, Result, list_results, load_result, save_result
 from .saving import figure_settings, save
 from .theme import BLUE, GREY, INK, MUTED, method_colour
 
@@ -177,20 +179,24 @@ def draw_rows(name: str, rows: Rows) -> go.Figure:
 
 
 def record_result(name: str, rows: Rows, **changes: Any) -> go.Figure:
-    """Replace the rows of the committed result NAME by new measurements, and draw and save its figure.
+    """Save new measurements as the result NAME, and draw and save its figure.
 
-    The code of the report's pages calls it; a notebook draws with `draw_rows`.
+    The code of the report's pages calls it; a notebook draws with `draw_rows`. Question, protocol and data
+    are kept from the committed result. A result that does not exist has the drawing's title as its question.
 
     Args:
-        name: a result that exists and has a drawing.
+        name: a result that has a drawing.
         rows: the new rows, see `difference_rows`, `comparison_rows`, `level_rows` and `curve_rows`.
         **changes: other fields of `Result` that have changed, for example `seeds`.
 
     Returns:
         The figure.
     """
+    page = Path(sys.argv[0]).stem  # `report.measure_page` names its script after the page
+    new = Result(name, drawings()[name]["title"], f"python -m workshop reproduce {page}", rows)
+    known = load_result(name) if name in list_results() else new
     fresh = {"aggregate": False, "commit": "", "versions": {}}
-    result = replace(load_result(name), rows=rows, **{**fresh, **changes})
+    result = replace(known, rows=rows, **{**fresh, **changes})
     figure = draw_rows(name, rows)
     save_result(result, figure_directory().parent / "results")
     save(figure, name, {"result": f"results/{name}.json"})

@@ -98,6 +98,15 @@ def test_new_rows_replace_those_of_a_committed_result(tmp_path, monkeypatch):
     assert (tmp_path / "figures" / "true_images.json").is_file()
 
 
+def test_a_deleted_result_is_measured_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("ITMLAB_FIGURES", str(tmp_path / "figures"))
+    monkeypatch.setattr("workshop.plots.drawn.list_results", lambda: [])
+    monkeypatch.setattr("sys.argv", ["/tmp/R3.py"])
+    record_result("true_images", level_rows({"dense": {"captions": 4.0}}), seeds=[7])
+    result = load_result("true_images", tmp_path / "results")
+    assert result.command == "python -m workshop reproduce R3" and result.question and result.rows[0]["value"] == 4.0
+
+
 def test_every_point_of_a_curve_is_a_row():
     ends = (np.array([0.0, 1.0]), np.array([2.0, 3.0]))
     banded = Line(np.array([1.0, 2.0]), [5, 6], *ends)
