@@ -109,11 +109,12 @@ def cosine_similarity(
 @contextmanager
 def evaluating(module: nn.Module) -> Iterator[None]:
     """Use evaluation mode without gradients inside the block; afterwards each part has its earlier mode."""
-    modes = [(part, part.training) for part in module.modules()]
-    module.eval()
+    training = [part for part in module.modules() if part.training]
+    if training:  # to change the mode of every part takes longer than one sentence does
+        module.eval()
     try:
         with torch.no_grad():
             yield
     finally:
-        for part, mode in modes:
-            part.training = mode
+        for part in training:
+            part.training = True

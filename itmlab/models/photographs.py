@@ -83,8 +83,8 @@ class PhotoEncoder:
     @torch.no_grad()
     def regions(self, picture: Image.Image) -> RegionFeatures:
         """Return the grid's places in rows from the top, in half precision, with boxes as shares of the picture."""
-        maps = self.network(self.prepare([picture]))  # one at a time: no feature depends on other pictures
-        features = maps[0].permute(1, 2, 0).flatten(0, 1).half().contiguous()
+        # one at a time: no feature depends on other pictures
+        features = self.network(self.prepare([picture]))[0].permute(1, 2, 0).flatten(0, 1).half().contiguous()
         return RegionFeatures(features, grid_boxes(*self.grid), None)
 
 
