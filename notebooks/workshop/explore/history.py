@@ -51,7 +51,8 @@ def view(run: Run | str | Path) -> go.Figure:
             cosines[f"{kind}s"] = _band(counts, (-1, 1), _column(with_cosines, "step"), shade=shade)
     last = f"step {run.history[-1]['step']:,}" if run.history else "nothing trained yet"
     recipe, state = run.recipe, "finished" if run.finished else "not finished"
-    subtitle = f"{recipe.size}, seed {recipe.seed}; {last}, {len(epochs)} epochs, {state}"
+    many = "1 epoch" if len(epochs) == 1 else f"{len(epochs)} epochs"
+    subtitle = f"{recipe.size}, seed {recipe.seed}; {last}, {many}, {state}"
     panels = {name: curves for name, curves in panels.items() if curves}
     figure = draw_curves(panels, title=recipe.name, subtitle=subtitle, axis="step", across=2)
     return figure.update_yaxes(rangemode="normal")

@@ -157,7 +157,7 @@ def draw_score_scatter(sources: Mapping[str, Pairs]) -> go.Figure:
         for verdict, (shade, words) in DOTS.items():
             chosen = pairs.truth_labels == verdict
             points = {"x": pairs.positive[chosen], "y": pairs.negative[chosen], "mode": "markers"}
-            points["marker"] = {"color": translucent(shade, 0.55), "size": 5.5}
+            points["marker"] = {"color": translucent(shade, 0.85), "size": 6}
             entry = {"name": words, "legendgroup": words, "showlegend": words not in listed}
             hover = "caption %{x:.3f}, negative %{y:.3f}<extra></extra>"
             if chosen.any():
