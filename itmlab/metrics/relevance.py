@@ -73,7 +73,7 @@ class CaptionTruth:
 
     All pairs are judged once, at the first call (2.5 minutes for 5,000 images with 25,000 captions, on
     one core). The pairs that are not false, about one in seventy, are kept in the cache folder, in a file named by a
-    digest of captions, images and the truth of some pairs.
+    digest of captions, images and the truth of some images.
 
     Args:
         data: the images and captions.
@@ -92,8 +92,8 @@ class CaptionTruth:
     def _by_caption(self) -> csr_array:
         """The labels of all pairs, a row per caption: judged, or read from the cache."""
         data = self.data
-        some = (torch.arange(0, count, max(count // 8, 1)) for count in (len(data), len(data.captions)))
-        digest = hashlib.sha256(f"{FORMAT} {data.fingerprint}".encode() + data.world.truth(*some).numpy().tobytes())
+        some = torch.arange(0, len(data), max(len(data) // 8, 1))
+        digest = hashlib.sha256(f"{FORMAT} {data.fingerprint}".encode() + data.world.truth(some).numpy().tobytes())
         path = cache_directory() / "truth" / f"{digest.hexdigest()[:32]}.npz"
         with suppress(OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):  # none is there, or a damaged one
             return load_npz(path).T.tocsr()
