@@ -251,7 +251,11 @@ class Entry:
                 row["p"] = own_run.row(**pair, measure=claim.measure).get("p", math.nan)
         elif claim.measured:
             interval, row["measured in"] = claim.interval(), claim.measured["result"]
-            row["command"] = row["command"] or load_result(claim.measured["result"]).command
+            result = load_result(claim.measured["result"])
+            row["command"] = row["command"] or result.command
+            if not claim.against and not claim.mark and claim.expected != "equal":
+                place = {key: value for key, value in claim.measured.items() if key != "result"}
+                row["p"] = result.row(**place).get("p", math.nan)
         row["headroom"] = self.headroom(claim, own_run)
         if row["measured in"]:
             row["why not"] = self._why_no_test(claim, row["headroom"], own_run)

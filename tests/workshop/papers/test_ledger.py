@@ -55,6 +55,8 @@ def test_a_verdict_follows_from_its_result(ledger) -> None:
         else:
             above, below = lower > claim.mark, upper < claim.mark
             held, contrary = (above, below) if claim.expected == "higher" else (below, above)
+            if row["p"] >= 0.05:  # by Holm over the claims of the item; NaN where no p was measured
+                held = contrary = False
         assert row["verdict"] == ("held" if held else "contrary" if contrary else "not seen"), row["claim"]
 
 
