@@ -15,7 +15,7 @@ _NAMES = {  # module -> its public names, imported when first used
     ),
     "lines": ("Calibration densities roc_curves sweep_curves true_images "),
     "noise": ("with_noise "),
-    "negatives": ("SyntheticNegatives difficulty_gap difficulty_history synthetic_negatives truth_by_filter "),
+    "negatives": ("SyntheticNegatives difficulty_history synthetic_negatives truth_by_filter "),
     "rankings": ("Measured Ranking Retrievals measured rank retrievals semantic_recalls truth_among_relevant "),
     "scoring": ("as_score matching run_on_yardstick "),
     "word_accuracy": ("on_next_picture word_study "),

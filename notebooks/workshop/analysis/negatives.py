@@ -21,7 +21,7 @@ from torch import Tensor
 from itmlab.data.captionset import CaptionSet
 from itmlab.errors import ItmlabError
 from itmlab.metrics import CausalModel, fluency
-from itmlab.metrics.statistics import Interval, Share, share, students_t
+from itmlab.metrics.statistics import Share, share
 from itmlab.models import CrossEncoder
 from itmlab.models.pairs import chunks
 from itmlab.synthesis import FilteredTopM, Negative
@@ -316,13 +316,3 @@ def difficulty_history(run: Any) -> DifficultyHistory:
         raise ItmlabError(message, where=str(run.directory), remedy=remedy)
     counts = np.array([record["difficulty"]["synthetic"] for record in records])
     return DifficultyHistory(np.array([record["step"] for record in records]), counts)
-
-
-def difficulty_gap(runs: Sequence[Any], others: Sequence[Any]) -> Interval:
-    """Return how much more difficult the negatives of `runs` are than those of `others`, in hundredths of s.
-
-    The difficulty is the mean of s(I, T⁻) − s(I, T) over the second half of each run's history. Runs are paired by
-    position (seed). The interval is Student's over the pairs, because a bootstrap over few seeds is too narrow.
-    """
-    first, second = (np.array([difficulty_history(run).late_mean() for run in group]) for group in (runs, others))
-    return students_t(100 * (first - second))

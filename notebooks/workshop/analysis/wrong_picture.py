@@ -58,23 +58,17 @@ def wrong_pictures(count: int) -> Int64[Tensor, "image"]:
     return torch.empty_like(order).index_copy(0, order, order.roll(-1))
 
 
-def replaced_phrases(
-    model: Any, data: CaptionSet, negatives: SyntheticNegatives | list[SyntheticNegatives]
-) -> BothPictures:
+def replaced_phrases(model: Any, data: CaptionSet, negatives: SyntheticNegatives) -> BothPictures:
     """Return how often a model scores a caption above a false sentence that was made from it.
 
     Beside a wrong picture, a model that knows nothing of how captions read gets half of them right.
 
     Args:
-        model: a Run or model of any kind. The pairs of several models in a list, as of several seeds, are counted
-            together.
+        model: a Run or model of any kind.
         data: the set.
-        negatives: those that the world calls false count. For a list of models, one set or a list of as many.
+        negatives: those that the world calls false count.
     """
-    models = model if isinstance(model, list) else [model]
-    sets = negatives if isinstance(negatives, list) else [negatives] * len(models)
-    columns = zip(*(replaced_each(*pair, data) for pair in zip(models, sets, strict=True)), strict=True)
-    images, right, wrong = (torch.cat(column) for column in columns)
+    images, right, wrong = replaced_each(model, negatives, data)
     return BothPictures(share(right, images), share(wrong, images))
 
 

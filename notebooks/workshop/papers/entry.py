@@ -135,6 +135,7 @@ class Entry:
         oracle: the row that must win, because it knows what is true. Its lead over a claim's second row is the
             headroom of the claim.
         harmful: the row that must lose, because it is trained to.
+        families: for a table of several encoders: by the row that a claim compares with, its oracle and harmful row.
         figures: committed figures that show it.
         options: the data set's options; `tested` are those of the pictures that rows are tested on, if different.
         truth: whether rows are also measured against everything that is true.
@@ -152,6 +153,7 @@ class Entry:
     baseline: str | None = None
     oracle: str = ""
     harmful: str = ""
+    families: Mapping[str, Sequence[str]] = field(default_factory=dict)
     relevance: Literal["spice"] | None = None
     truth: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -270,13 +272,24 @@ class Entry:
         by = f"a run of this item: {run.details.get('size', 'tiny')}, {len(run.seeds)} seeds"
         if {run.recipes.get(label, {}).get("start") for label in (row, minus)} & ALIGNED:
             by += ", from encoders that InfoNCE had aligned, where no paper starts"
-        measures = [measure for measure in self.added(claim) if run.select(row=row, minus=minus, measure=measure)]
-        if not measures:  # an older result, which kept the differences of sums only
+        changes = self._changes(claim, run, row)
+        if len(changes) < len(self.added(claim)):  # an older result, which kept the differences of sums only
             levels = self.table(run).reindex(columns=[("here", recall) for recall in self.added(claim)]).sum(axis=1)
             change = levels[row] - levels[minus]
             by += f"; RSum of six recalls, where the paper prints four: on those it is {change:+.1f}"
-        intervals = [run.interval(row=row, minus=minus, measure=measure) for measure in measures or ["RSum"]]
-        return sum_of(intervals), by
+        return sum_of(changes), by
+
+    def _changes(self, claim: Claim, run: Result, row: str) -> list[Interval]:
+        """By how much a row differs from the one that the claim compares with, in the measures that answer it."""
+        pair = {"row": row, "minus": claim.compare[1]}
+        measures = [name for name in self.added(claim) if run.select(**pair, measure=name)] or [claim.measure]
+        return [run.interval(**pair, measure=name) for name in measures if run.select(**pair, measure=name)]
+
+    def controls(self, claim: Claim) -> tuple[str, str, str]:
+        """The row that must win if a claim is tested, the row that must lose, and the one they are compared with."""
+        other = claim.compare[1] if claim.compare else ""
+        controls = self.families.get(other, (self.oracle, self.harmful))
+        return *controls, other if other in self.families else self.baseline or ""
 
     def headroom(self, claim: Claim, run: Result | None) -> float:
         """Return how much a perfect method would gain in the unit of the claim; NaN where that is not measured.
@@ -284,9 +297,10 @@ class Entry:
         That is what the oracle row gains. Without one it is what RSum lacks to a ranking by the truth, where the result
         has RSum as a share of that ranking's.
         """
-        if run and claim.compare and self.oracle:
-            rows = run.select(row=self.oracle, minus=claim.compare[1], measure=claim.measure)
-            return rows[0]["value"] if rows else math.nan
+        oracle = self.controls(claim)[0]
+        if run and claim.compare and oracle:
+            gains = self._changes(claim, run, oracle)
+            return sum_of(gains).value if gains else math.nan
         if run and claim.measure == "RSum":
             level = {"row": claim.compare[1], "minus": ""}
             values, shares = (run.select(**level, measure=measure) for measure in ("RSum", SHARE_OF_TRUTH))
@@ -298,13 +312,13 @@ class Entry:
 
         The headroom must reach the printed effect (or the margin of "equal"), and the two controls must behave.
         """
+        oracle, harmful, other = self.controls(claim)
         needed = claim.margin if claim.expected == "equal" else abs(self.printed(claim) or math.inf)
         if headroom < needed < math.inf:
-            best = self.oracle or "a ranking by the truth"
-            return f"{best} gains {headroom:.1f}, less than the {needed:.1f} in question"
-        for control, sign, fault in ((self.oracle, 1, "did not win"), (self.harmful, -1, "did not lose")):
-            if run and control and run.select(row=control, minus=self.baseline, measure="RSum"):
-                change = run.interval(row=control, minus=self.baseline, measure="RSum")
+            return f"{oracle or 'a ranking by the truth'} gains {headroom:.1f}, less than the {needed:.1f} in question"
+        for control, sign, fault in ((oracle, 1, "did not win"), (harmful, -1, "did not lose")):
+            if run and control and run.select(row=control, minus=other, measure="RSum"):
+                change = run.interval(row=control, minus=other, measure="RSum")
                 if min(sign * change.lower, sign * change.upper) <= 0:
                     return f"the control {control!r} {fault}"
         return ""
@@ -385,9 +399,10 @@ class Entry:
 
     def result_of(self, comparison: Comparison, **details: Any) -> Result:
         """The result of a run of this entry: every row's values and each claim's difference, one value per seed."""
-        pairs = [claim.compare[:2] for claim in self.claims if claim.compare]
-        pairs += [(self.oracle, other) for _, other in pairs]
-        pairs += [(control, comparison.baseline) for control in (self.oracle, self.harmful)]
+        pairs = []
+        for claim in (claim for claim in self.claims if claim.compare):
+            oracle, harmful, other = self.controls(claim)
+            pairs += [claim.compare[:2], (oracle, claim.compare[1]), (oracle, other), (harmful, other)]
         pairs = [pair for pair in pairs if {*pair} <= {*comparison.labels}]
         recipes = {label: runs[0].recipe.to_json() for label, runs in comparison.runs.items()}
         for label in self.rows.keys() & recipes.keys():

@@ -164,14 +164,16 @@ def test_a_claim_without_a_measurement_says_what_it_needs() -> None:
     [(0.5, -9, "oracle gains 0.5"), (9, -9, ""), (9, 9, "did not lose"), (-9, -9, "oracle gains -9.0")],
 )
 def test_a_trial_that_could_not_have_shown_the_opposite_is_no_test(oracle, harmful, reason) -> None:
-    tested = replace(INVENTED, oracle="oracle", harmful="harmful", baseline="theirs")
+    whole = replace(INVENTED, oracle="oracle", harmful="harmful", baseline="theirs")
+    of_family = replace(INVENTED, families={"theirs": ["oracle", "harmful"]})
     controls = [
         {**difference(value, value - 0.1, value + 0.1), "row": row}
         for row, value in (("oracle", oracle), ("harmful", harmful))
     ]
-    (row,) = tested.verdicts(run_of(difference(2, 1, 3), *controls))
-    assert row["verdict"] == ("no test" if reason else "held") and reason in row["why not"]
-    assert row["headroom"] == oracle
+    for tested in (whole, of_family):
+        (row,) = tested.verdicts(run_of(difference(2, 1, 3), *controls))
+        assert row["verdict"] == ("no test" if reason else "held") and reason in row["why not"]
+        assert row["headroom"] == oracle
 
 
 @pytest.fixture

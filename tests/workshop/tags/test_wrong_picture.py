@@ -54,7 +54,7 @@ def test_a_replaced_colour_is_seen_beside_the_right_picture_only(squares, seed) 
             expected = 100 * sum(above) / len(above) if above else math.nan
             assert measured[beside][image] == pytest.approx(expected, nan_ok=True)
             counts[beside] += above
-    both = replaced_phrases([model, model], data, sentences)
-    assert (both.right.count, both.wrong.count) == (2 * sum(counts["right"]), 2 * sum(counts["wrong"]))
+    both = replaced_phrases(run, data, sentences)
+    assert (both.right.count, both.wrong.count) == (sum(counts["right"]), sum(counts["wrong"]))
     assert np.allclose(measured["gap"], measured["right"] - measured["wrong"], equal_nan=True)
     assert math.isnan(measured["right"][7])
