@@ -134,7 +134,8 @@ def source_line(result: Mapping[str, Any]) -> nodes.paragraph:
     """Say from which file and command a table comes, and with which seeds."""
     seeds = f"{len(result['seeds'])} seeds; " if result["seeds"] else ""
     world = f"{result['world']}; " if result["world"] else ""
-    note = "no value per seed was kept; " if result["aggregate"] and result["seeds"] else ""
+    several = result["aggregate"] and len(result["seeds"]) > 1
+    note = "no value per seed was kept, so its intervals are too narrow; " if several else ""
     line = nodes.paragraph(classes=["measured-source"])
     line += nodes.literal(text=f"results/{result['name']}.json")
     line += nodes.Text(f": {seeds}{note}{world}repeat it with ")
