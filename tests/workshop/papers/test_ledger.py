@@ -8,7 +8,7 @@ import pytest
 import torch
 from workshop import papers
 from workshop.papers import entry as entry_module
-from workshop.papers.entry import Claim, Entry, Table, independent_difference
+from workshop.papers.entry import Claim, Entry, Table, independent_difference, sum_of
 from workshop.papers.words import entry_in_lines
 from workshop.plots.results import Result, list_results, load_result
 
@@ -41,8 +41,9 @@ def test_a_verdict_follows_from_its_result(ledger) -> None:
         if row["verdict"] == "not run":
             continue
         if row["measured in"] == entry.name:
-            wanted = {"row": claim.compare[0], "minus": claim.compare[1], "measure": claim.measure}
-            value, lower, upper = load_result(entry.name).interval(**wanted)
+            pair, result = {"row": claim.compare[0], "minus": claim.compare[1]}, load_result(entry.name)
+            recalls = [name for name in entry.added(claim) if result.select(**pair, measure=name)] or [claim.measure]
+            value, lower, upper = sum_of([result.interval(**pair, measure=name) for name in recalls])
         else:
             value, lower, upper = claim.interval()
         assert (row["here"], row["lower"], row["upper"]) == (value, lower, upper)
