@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from workshop.papers import sam, tags
+from workshop.papers import itcontrast, sam, tags
 from workshop.plots.drawn import drawings
 
 from itmlab.losses.tags import PAPER_WEIGHTS
@@ -73,12 +73,11 @@ def test_the_weights_of_tags_dc_are_those_of_its_table_5(paper):
     assert printed == [list(PAPER_WEIGHTS[key].named().values()) for key in order]
 
 
-@pytest.mark.parametrize("table", [3, 4])
+@pytest.mark.parametrize("table", [itcontrast.table_3, itcontrast.table_4], ids=["3", "4"])
 def test_tables_of_itcontrast_are_the_papers(paper, table):
-    content = paper("ITContrast")
-    for recipe, numbers in drawings()[f"contrast_table_{table}"]["printed"].items():
-        values = numbers.values()
-        assert printed_in_a_line(content.replace("<b>", "").replace("</b>", ""), list(values)), recipe
+    content = re.sub(r"</?b>", "", paper("ITContrast"))
+    for row, values in table.published.rows.items():
+        assert printed_in_a_line(content, list(values)), row
 
 
 def test_table_1_of_sam_is_the_papers(paper):
