@@ -162,7 +162,13 @@ def test_a_claim_without_a_measurement_says_what_it_needs() -> None:
 
 @pytest.mark.parametrize(
     ("oracle", "harmful", "reason"),
-    [(0.5, -9, "oracle gains 0.5"), (9, -9, ""), (9, 9, "did not lose"), (-9, -9, "oracle gains -9.0")],
+    [
+        (0.5, -9, "oracle gains 0.5"),
+        (9, -9, ""),
+        (9, 9, "did not lose"),
+        (-9, -9, "oracle gains -9.0"),
+        (9, None, "'harmful' was not run"),
+    ],
 )
 def test_a_trial_that_could_not_have_shown_the_opposite_is_no_test(oracle, harmful, reason) -> None:
     whole = replace(INVENTED, oracle="oracle", harmful="harmful", baseline="theirs")
@@ -170,6 +176,7 @@ def test_a_trial_that_could_not_have_shown_the_opposite_is_no_test(oracle, harmf
     controls = [
         {**difference(value, value - 0.1, value + 0.1), "row": row}
         for row, value in (("oracle", oracle), ("harmful", harmful))
+        if value is not None
     ]
     for tested in (whole, of_family):
         (row,) = tested.verdicts(run_of(difference(2, 1, 3), *controls))
