@@ -363,7 +363,7 @@ class Entry:
         if not self.rows:
             raise ItmlabError(f"{self.item} has no recipes to run", remedy=self.without or "see its figure")
         recipes = {label: recipe.replace(**(changes or {})) for label, recipe in self.recipes(size).items()}
-        labels, names = list(chosen or recipes), run_names(recipes)
+        labels, names = list(chosen or recipes), run_names(recipes, self.rows)
         data, options = data or self.data(), {"run_root": run_root, "jobs": jobs}
         earlier = {label: self.rows[label]["after"] for label in labels if "after" in self.rows[label]}
         first = {*labels, *earlier.values()} - earlier.keys()
@@ -477,10 +477,11 @@ def entries(chosen: str = "all") -> dict[str, Entry]:
     return {chosen: listed[chosen]}
 
 
-def run_names(recipes: Mapping[str, Recipe]) -> dict[str, str]:
-    """The folders that a table's runs are trained in, by label: the recipe's name, with the label if rows share it."""
+def run_names(recipes: Mapping[str, Recipe], rows: Mapping[str, Any]) -> dict[str, str]:
+    """The folders that a table's runs are trained in, by label: the recipe's name, with the label if it is changed."""
+    plain = {label for label, row in rows.items() if not row.keys() & {"changes", "tiny_changes", "after"}}
     count = Counter(recipe.name for recipe in recipes.values())
     return {
-        label: recipe.name if count[recipe.name] == 1 else f"{recipe.name}, {label}"
+        label: recipe.name if label in plain or count[recipe.name] == 1 else f"{recipe.name}, {label}"
         for label, recipe in recipes.items()
     }
