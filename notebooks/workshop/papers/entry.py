@@ -6,7 +6,6 @@ fields, columns and panels of their own.
 
 import math
 import tomllib
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -478,10 +477,6 @@ def entries(chosen: str = "all") -> dict[str, Entry]:
 
 
 def run_names(recipes: Mapping[str, Recipe], rows: Mapping[str, Any]) -> dict[str, str]:
-    """The folders that a table's runs are trained in, by label: the recipe's name, with the label if it is changed."""
-    plain = {label for label, row in rows.items() if not row.keys() & {"changes", "tiny_changes", "after"}}
-    count = Counter(recipe.name for recipe in recipes.values())
-    return {
-        label: recipe.name if label in plain or count[recipe.name] == 1 else f"{recipe.name}, {label}"
-        for label, recipe in recipes.items()
-    }
+    """The folders of a table's runs by label: the recipe's name, so that tables share it, or with the label if changed."""
+    changed = {label for label, row in rows.items() if row.keys() & {"changes", "tiny_changes", "after"}}
+    return {label: f"{recipe.name}, {label}" if label in changed else recipe.name for label, recipe in recipes.items()}
