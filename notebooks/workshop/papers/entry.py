@@ -477,6 +477,6 @@ def entries(chosen: str = "all") -> dict[str, Entry]:
 
 
 def run_names(recipes: Mapping[str, Recipe], rows: Mapping[str, Any]) -> dict[str, str]:
-    """The folders of a table's runs by label: the recipe's name, so that tables share it, or with the label if changed."""
+    """The folders of runs by label: the recipe's name, which tables share; rows that change it add their label."""
     changed = {label for label, row in rows.items() if row.keys() & {"changes", "tiny_changes", "after"}}
     return {label: f"{recipe.name}, {label}" if label in changed else recipe.name for label, recipe in recipes.items()}
