@@ -3,7 +3,6 @@
 `python -m workshop.plots.drawn` draws all of them again into `figures/`.
 """
 
-import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -25,7 +24,6 @@ from .saving import figure_settings, save
 from .theme import BLUE, GREY, INK, MUTED, method_colour
 
 MARKED = 24  # points of a curve up to which each is marked
-ALONE = "alone"  # the row with a group's baseline; it becomes a part of the heading
 Rows = Sequence[Mapping[str, Any]]
 
 
@@ -41,18 +39,21 @@ def draw_result(name: str) -> go.Figure:
     Raises:
         ItmlabError: there is no such result, or `figures.toml` does not say how to draw it.
 
-    >>> draw_result("fne_contrasts").layout.height > 500
+    >>> draw_result("two_starts").layout.height > 500
     True
     """
-    return draw_rows(name, load_result(drawings().get(name, {}).get("result", name)).rows)
+    return draw_rows(name, load_result(_result_of(name)).rows)
+
+
+def _result_of(name: str) -> str:
+    """Return the result that a figure shows, by default the one of its own name."""
+    return drawings().get(name, {}).get("result", name)
 
 
 def _chosen_rows(drawing: Mapping[str, Any], rows: Rows) -> list[dict[str, Any]]:
     """Return the rows that are drawn, in order, under the names that `drawing` gives them."""
     wanted = drawing.get("where", {}).items()
     rows = [row for row in rows if all(row[key] == value for key, value in wanted)]
-    if drawing.get("x") == "group":  # "20 % moved" is at 20
-        rows = [{**row, "x": float(re.match(r"[\d.]+", row["group"])[0])} for row in rows]
     if "against" in drawing:
         rows = _minus(rows, drawing["against"])
     for key in ("row", "measure"):
@@ -74,13 +75,11 @@ def _minus(rows: Rows, baseline: str) -> list[dict[str, Any]]:
 
 def _draw_gains(drawing: Mapping[str, Any], rows: Rows, **titles: str) -> go.Figure:
     differences = [row for row in rows if row["minus"]]
-    headings = {row["group"]: f"{row['group']}; alone {row['value']:.0f}" for row in rows if row["row"] == ALONE}
     gains: dict[str, dict[str, dict[str, Any]]] = {}
     for row in differences or rows:
         if row["lower"] is not None:
-            heading = headings.get(row["group"], row["group"])
             ends = row["value"], row["lower"], row["upper"]
-            gains.setdefault(heading, {}).setdefault(row["row"], {})[row["measure"]] = ends
+            gains.setdefault(row["group"], {}).setdefault(row["row"], {})[row["measure"]] = ends
     return draw_gains(gains, drawing["panels"], **titles)
 
 
@@ -128,9 +127,7 @@ def _draw_curves(drawing: Mapping[str, Any], rows: Rows, **titles: str) -> go.Fi
         for label in dict.fromkeys(row["row"] for row in rows if row["measure"] == measure):
             points = [row for row in rows if row["measure"] == measure and row["row"] == label]
             x, y, *ends = (np.array([row[key] for row in points], float) for key in ("x", "value", "lower", "upper"))
-            if drawing.get("from_zero"):  # changes begin at 0
-                x, y, ends = np.insert(x, 0, 0.0), np.insert(y, 0, 0.0), []
-            ends = [] if not ends or np.isnan(ends).any() else ends
+            ends = [] if np.isnan(ends).any() else ends
             look = {"dash": "dash"} if label in drawing.get("dashed", ()) else {"markers": len(y) <= MARKED}
             panels[name][label] = Line(y, x.tolist(), *ends, **look, fill=drawing.get("fill", False))
     options = {key: drawing[key] for key in ("across", "named_at_end") if key in drawing}
@@ -226,4 +223,4 @@ def curve_rows(
 
 if __name__ == "__main__":
     for name in drawings():
-        save(draw_result(name), name, {"result": f"results/{name}.json"}, figure_directory())
+        save(draw_result(name), name, {"result": f"results/{_result_of(name)}.json"}, figure_directory())

@@ -35,7 +35,7 @@ class Result:
     """One measured comparison.
 
     Args:
-        name: the file's name without its ending, for example "fne_contrasts".
+        name: the file's name without its ending, for example "fne_statistics".
         question: what it answers, in one sentence.
         command: the command that measures it again.
         rows: the measured values; see the module's description for their keys.

@@ -196,7 +196,7 @@ def test_every_committed_figure_has_its_settings_and_every_setting_its_figure():
 
 
 def test_unknown_results_and_figures_are_refused():
-    refused("no result 'fne_contrast' — did you mean fne_contrasts", plots.draw_result, "fne_contrast")
+    refused("no result 'fne_statistic' — did you mean fne_statistics", plots.draw_result, "fne_statistic")
     refused("no drawing of a result 'x'", plots.draw_rows, "x", [])
 
 

@@ -41,8 +41,8 @@ def test_an_incomplete_result_is_refused(tmp_path, change):
 
 
 def test_an_unknown_result_is_refused_with_the_nearest():
-    with pytest.raises(ItmlabError, match="did you mean fne_contrasts"):
-        load_result("fne_contrast")
+    with pytest.raises(ItmlabError, match="did you mean fne_statistics"):
+        load_result("fne_statistic")
 
 
 @pytest.mark.parametrize("name", list_results())
