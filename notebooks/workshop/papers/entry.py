@@ -403,7 +403,7 @@ class Entry:
         for claim in (claim for claim in self.claims if claim.compare):
             oracle, harmful, other = self.controls(claim)
             pairs += [claim.compare[:2], (oracle, claim.compare[1]), (oracle, other), (harmful, other)]
-        pairs = [pair for pair in pairs if {*pair} <= {*comparison.labels}]
+        pairs = [pair for pair in pairs if {*pair} <= {*comparison.labels} and pair[0] != pair[1]]
         recipes = {label: runs[0].recipe.to_json() for label, runs in comparison.runs.items()}
         for label in self.rows.keys() & recipes.keys():
             if "after" in self.rows[label]:  # instead of this machine's path
