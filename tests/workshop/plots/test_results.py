@@ -62,11 +62,8 @@ def committed(name: str) -> go.Figure:
     return go.Figure(json.loads(path.read_text(encoding="utf-8"))["figure"])
 
 
-# Results that notebooks draw without `draw_result`, and differences that one takes from several tables of a paper.
+# Results that notebooks draw without `draw_result`.
 COMPUTED = ["discrimination_seeing", "synthetic_scores"]
-OF_TABLES = {
-    "contrast_seeing": ["itcontrast.table_1", "itcontrast.table_3", "itcontrast.table_4"],
-}
 
 
 @pytest.mark.parametrize("name", COMPUTED)
@@ -76,17 +73,6 @@ def test_the_committed_figure_of_a_shipped_model_shows_its_result(name):
     words = " ".join(annotation.text or "" for annotation in figure.layout.annotations)
     for row in load_result(name).rows:
         assert np.isclose(numbers, row["value"]).any() or f"{row['value']:.0f} %" in words, row
-
-
-@pytest.mark.parametrize("name", OF_TABLES)
-def test_a_committed_figure_of_several_tables_shows_their_differences(name):
-    rows = [row for table in OF_TABLES[name] for row in load_result(table).rows if row["minus"]]
-    measured = np.array([[row["value"], row["lower"], row["upper"]] for row in rows])
-    dots = [trace for trace in committed(name).data if trace.error_x.array]
-    assert dots
-    for trace in dots:
-        for value, less, more in zip(trace.x, trace.error_x.arrayminus, trace.error_x.array, strict=True):
-            assert np.isclose(measured, [value, value - less, value + more], rtol=1e-4, atol=1e-4).all(axis=1).any()
 
 
 def test_new_rows_replace_those_of_a_committed_result(tmp_path, monkeypatch):
