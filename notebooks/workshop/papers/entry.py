@@ -271,10 +271,7 @@ class Entry:
         by = f"a run of this item: {run.details.get('size', 'tiny')}, {len(run.seeds)} seeds"
         if {run.recipes.get(label, {}).get("start") for label in (row, minus)} & ALIGNED:
             by += ", from encoders that InfoNCE had aligned, where no paper starts"
-        changes = self._changes(claim, run, row)
-        if len(changes) < len(self.added(claim)):  # an older result, which kept the differences of sums only
-            by += "; RSum of six recalls, where the paper prints four"
-        return sum_of(changes), by
+        return sum_of(self._changes(claim, run, row)), by
 
     def _changes(self, claim: Claim, run: Result, row: str) -> list[Interval]:
         """By how much a row differs from the one that the claim compares with, in the measures that answer it."""
