@@ -64,6 +64,7 @@ class Claim:
             paper's number; a run of the entry measures ours.
         measured: where another result answers it: the result's name and the fields of one of its rows.
         against: fields that differ for the row which is subtracted from `measured`, as if both were independent.
+        must_win: the control among the rows of the result that `measured` names.
         expected: whether the value should be higher or lower than `mark`, or equal to it within `margin`.
         by: the protocol of `measured`, in words.
         printed: the paper's number where it is not a difference of two rows.
@@ -74,6 +75,7 @@ class Claim:
     compare: Sequence[str] = ()
     measured: Mapping[str, Any] = field(default_factory=dict)
     against: Mapping[str, Any] = field(default_factory=dict)
+    must_win: str = ""
     expected: Literal["higher", "lower", "equal"] = "higher"
     by: str = ""
     mark: float = 0.0
@@ -92,6 +94,10 @@ class Claim:
         """The interval of the row that `measured` names, minus that of `against`."""
         value = _interval(self.measured)
         return independent_difference(value, _interval({**self.measured, **self.against})) if self.against else value
+
+    def control(self) -> Interval | None:
+        """The interval of the row that must win, where `measured` has one."""
+        return _interval({**self.measured, "row": self.must_win}) if self.must_win else None
 
 
 def _interval(place: Mapping[str, Any]) -> Interval:
@@ -292,6 +298,8 @@ class Entry:
         has RSum as a share of that ranking's.
         """
         oracle = self.controls(claim)[0]
+        if control := claim.control():
+            return control.value
         if run and claim.compare and oracle:
             gains = self._changes(claim, run, oracle)
             return sum_of(gains).value if gains else math.nan
@@ -307,6 +315,8 @@ class Entry:
         The headroom must reach the printed effect (or the margin of "equal"), and both controls must behave. At the
         papers' sizes there are none, because they need the drawn world's truth.
         """
+        if (control := claim.control()) and control.lower <= 0:
+            return f"the control {claim.must_win!r} did not win"
         oracle, harmful, other = self.controls(claim)
         needed = claim.margin if claim.expected == "equal" else abs(self.printed(claim) or math.inf)
         if headroom < needed < math.inf:
