@@ -133,12 +133,9 @@ def without_empty_columns(header: list[str], body: list[list[str]]) -> tuple[lis
 def source_line(result: Mapping[str, Any]) -> nodes.paragraph:
     """Say from which file and command a table comes, and with which seeds."""
     seeds = f"{len(result['seeds'])} seeds; " if result["seeds"] else ""
-    world = f"{result['world']}; " if result["world"] else ""
-    several = result["aggregate"] and len(result["seeds"]) > 1
-    note = "no value per seed was kept, so its intervals are too narrow; " if several else ""
     line = nodes.paragraph(classes=["measured-source"])
     line += nodes.literal(text=f"results/{result['name']}.json")
-    line += nodes.Text(f": {seeds}{note}{world}repeat it with ")
+    line += nodes.Text(f": {seeds}repeat it with ")
     line += nodes.literal(text=result["command"])
     return line
 

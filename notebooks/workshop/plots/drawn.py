@@ -192,8 +192,7 @@ def record_result(name: str, rows: Rows, **changes: Any) -> go.Figure:
     page = Path(sys.argv[0]).stem  # `report.measure_page` names its script after the page
     new = Result(name, drawings()[name]["title"], f"python -m workshop reproduce {page}", rows)
     known = load_result(name) if name in list_results() else new
-    fresh = {"aggregate": False, "commit": "", "versions": {}}
-    result = replace(known, rows=rows, **{**fresh, **changes})
+    result = replace(known, rows=rows, **{"commit": "", "versions": {}, **changes})
     figure = draw_rows(name, rows)
     save_result(result, figure_directory().parent / "results")
     save(figure, name, {"result": f"results/{name}.json"})

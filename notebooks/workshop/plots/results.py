@@ -6,8 +6,7 @@ A file says what was measured, how, and from which commit, and holds tidy rows:
      "per_seed": [1.0, 1.4], "unit": "points"}
 
 `row`, `measure` and `value` are required; `lower` and `upper` are the ends of a 95 % interval unless the row names
-others. A row with `minus` is a difference to that row. A point of a curve has its place as `x`. Where only means and
-intervals exist and no values per seed, the file's `aggregate` is true.
+others. A row with `minus` is a difference to that row. A point of a curve has its place as `x`.
 """
 
 import json
@@ -45,8 +44,6 @@ class Result:
         recipes: recipes by the labels of rows, as JSON, where they are known.
         commit: the commit at which it was measured or recorded.
         versions: versions of the packages that measured it.
-        aggregate: whether there are only means and intervals, without a value per seed; it will be measured again.
-        world: "classic edition, removed" for results on a world that no longer exists; otherwise empty.
         details: anything else that a figure needs, for example the bins of a histogram.
     """
 
@@ -60,8 +57,6 @@ class Result:
     recipes: Mapping[str, Any] = field(default_factory=dict)
     commit: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
-    aggregate: bool = False
-    world: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -49,9 +49,10 @@ def test_an_unknown_result_is_refused_with_the_nearest():
 def test_committed_results_say_how_they_were_measured(name):
     result = load_result(name)
     assert result.name == name and result.command.startswith("python -m workshop") and result.versions["itmlab"]
-    assert result.commit and (result.aggregate or result.seeds or result.recipes or result.protocol)
+    assert result.commit and (result.seeds or result.recipes or result.protocol)
     for row in result.rows:
         assert row["lower"] is None or row["lower"] - 1e-9 <= row["value"] <= row["upper"] + 1e-9, row
+        assert row["lower"] is None or row["x"] is not None or len(result.seeds) < 2 or len(row["per_seed"]) == len(result.seeds), row
     keys = [tuple(str(row.get(key)) for key in ("group", "row", "measure", "minus", "x")) for row in result.rows]
     assert len(set(keys)) == len(keys)
 
