@@ -46,6 +46,9 @@ def test_a_verdict_follows_from_its_result(ledger) -> None:
             value, lower, upper = sum_of([result.interval(**pair, measure=name) for name in recalls])
         else:
             value, lower, upper = claim.interval()
+        if claim.must_win:
+            control = load_result(row["measured in"]).interval(row=claim.must_win, measure=claim.measured["measure"])
+            assert row["headroom"] == control.value and (row["verdict"] == "no test") == (control.lower <= 0)
         assert (row["here"], row["lower"], row["upper"]) == (value, lower, upper)
         if row["verdict"] == "no test":
             assert row["why not"], row["claim"]
