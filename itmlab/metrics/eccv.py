@@ -31,7 +31,10 @@ def eccv_caption(
         MissingPart: the package is not installed.
         ItmlabError: ids that are not the test split's (how many match is in the message), NaN, or another shape.
     """
-    judgements = _judgements()
+    try:
+        judgements = importlib.import_module("eccv_caption").Metrics()
+    except ImportError:
+        raise MissingPart("eccv_caption", "pip install eccv_caption", needed_for="ECCV Caption") from None
     image_of = _places(image_ids, judgements.coco_gts["i2t"], "image")
     caption_of = _places(caption_ids, judgements.coco_gts["t2i"], "caption")
     similarity = torch.as_tensor(similarity)
@@ -53,13 +56,6 @@ def eccv_caption(
         for kind, values in at_r_of_each(rows, anchor, candidate, sought).items():
             table[f"eccv_{kind}"][side] = 100 * values.mean().item()
     return table
-
-
-def _judgements() -> Any:
-    try:
-        return importlib.import_module("eccv_caption").Metrics()
-    except ImportError:
-        raise MissingPart("eccv_caption", "pip install eccv_caption", needed_for="ECCV Caption") from None
 
 
 def _places(ids: Sequence[int | str], expected: Mapping[int, Any], kind: str) -> dict[int, int]:

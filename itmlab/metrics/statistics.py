@@ -61,20 +61,15 @@ def bootstrap(
     """
     random = np.random.default_rng(seed)
     drawn = drawn_counts(random, clusters, draws) if counts else random.integers(clusters, size=(draws, clusters))
-    return percentile_interval(value, statistic(drawn))
+    known = np.asarray(statistic(drawn), dtype=float)
+    known = known[~np.isnan(known)]
+    lower, upper = np.quantile(known, (0.025, 0.975)) if len(known) else (math.nan, math.nan)
+    return Interval(float(value), float(lower), float(upper))
 
 
 def drawn_counts(random: np.random.Generator, clusters: int, draws: int) -> Int[ndarray, "draw cluster"]:
     """Return how often each cluster is drawn, when as many are drawn with replacement as there are."""
     return random.multinomial(clusters, np.full(clusters, 1 / clusters), size=draws)
-
-
-def percentile_interval(value: float, drawn: Float[ndarray, "draw"]) -> Interval:
-    """Return the value with the 2.5 and 97.5 percentiles of the draws; draws that are NaN do not count."""
-    known = np.asarray(drawn, dtype=float)
-    known = known[~np.isnan(known)]
-    lower, upper = np.quantile(known, (0.025, 0.975)) if len(known) else (math.nan, math.nan)
-    return Interval(float(value), float(lower), float(upper))
 
 
 def interval(

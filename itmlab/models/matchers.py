@@ -15,7 +15,6 @@ public code: biases, batch normalisation, and SAF's answer from a vector of unit
 """
 
 import math
-from collections.abc import Callable
 from typing import Literal
 
 import torch
@@ -33,7 +32,6 @@ RELEASED_SLOPE = 0.1  # of cosines below 0, in the public code of SCAN and SGRAF
 GAINS = {"update": 2**0.5, "inwards": 3.0, "outwards": 3.0}
 Nodes = Float[Tensor, "pair node similarity"]
 Pairs = Float[Tensor, "context part query query_part"]  # of each context with each query, part by part
-Block = Callable[[Encoded, Encoded], Float[Tensor, "image caption"]]
 
 
 class ComparesParts(Model):
@@ -52,8 +50,11 @@ class ComparesParts(Model):
             return super().similarity(images, captions)
         device = images.local.device.type
         chunk = self.matcher.pairs_at_once * (1 if device == "cpu" else 16)
+        tall = max(min(math.isqrt(chunk), len(images.mask)), 1)
         with torch.autocast(device, enabled=False):
-            return all_pairs(self.matcher, images, captions, chunk=chunk)
+            columns, score = parts_of(captions, chunk // tall), self.matcher
+            rows = [torch.cat([score(part, column) for column in columns], dim=1) for part in parts_of(images, tall)]
+            return torch.cat(rows)
 
     def with_whole(self, items: Encoded, side: Literal["of_images", "of_captions"]) -> Encoded:
         """Return the items with SGRAF's global feature of each one."""
@@ -62,21 +63,6 @@ class ComparesParts(Model):
             return items
         with torch.autocast(items.local.device.type, enabled=False):
             return items._replace(whole=attention(items.local, items.mask))
-
-
-def all_pairs(block: Block, images: Encoded, captions: Encoded, *, chunk: int) -> Float[Tensor, "image caption"]:
-    """Score all pairs in blocks; gradients flow.
-
-    Args:
-        block: scores some images with some captions.
-        images: all images.
-        captions: all captions.
-        chunk: how many pairs are scored at a time, at most.
-    """
-    tall = max(min(math.isqrt(chunk), len(images.mask)), 1)
-    columns = parts_of(captions, chunk // tall)
-    rows = [torch.cat([block(part, column) for column in columns], dim=1) for part in parts_of(images, tall)]
-    return torch.cat(rows)
 
 
 def parts_of(items: Encoded, size: int) -> list[Encoded]:

@@ -201,11 +201,6 @@ class TagsSettings(Settings, at="tags"):
         check(words > 0, "tags.kept_weight", self.kept_weight, "more than 0, as tags.replaced_weight is 0")
 
     @property
-    def pretrains(self) -> bool:
-        """Whether these are the settings of UNITER's pretraining, which only loading a run still knows."""
-        return bool(self.alignment or self.matching_begins or self.mining == "batch")
-
-    @property
     def makes_sentences(self) -> bool:
         """Whether the losses need synthetic sentences."""
         return bool({"synthetic", "discrimination", "correction"} & set(self.weights.wanted))

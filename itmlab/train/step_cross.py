@@ -81,7 +81,7 @@ class CrossEncoderTask(Task):
         recipe, model, data = self.recipe, self.model, self.data
         self.settings = settings = recipe.tags
         self.word_losses = [name for name in HEADS if name in settings.weights.wanted]
-        if settings.pretrains:
+        if settings.alignment or settings.matching_begins or settings.mining == "batch":
             remedy = 'begin with the shipped run: start="uniter_pretraining"'
             raise ItmlabError("UNITER's pretraining is not part of this version", where=recipe.name, remedy=remedy)
         self.tokens, self.inputs = all_captions(model, data), ImageInputs(model, data)

@@ -376,11 +376,15 @@ class Entry:
         rows = {names[label]: recipe for label, recipe in recipes.items() if label in first}
         trained_runs = trained(rows, data, seeds=seeds, **options)
         groups = {label: trained_runs[names[label]] for label in first}
-        for label, before in earlier.items():
-            groups[label] = []
-            for run in groups[before]:
-                stage = {names[label]: recipes[label].replace(start=str(run.directory))}
-                groups[label] += trained(stage, data, seeds=[run.recipe.seed], **options)[names[label]]
+        groups |= {label: [] for label in earlier}
+        for before in zip(*(groups[label] for label in earlier.values()), strict=True):  # the runs of one seed
+            stages = {
+                names[label]: recipes[label].replace(start=str(run.directory))
+                for label, run in zip(earlier, before, strict=True)
+            }
+            later = trained(stages, data, seeds=[before[0].recipe.seed], **options)
+            for label in earlier:
+                groups[label] += later[names[label]]
         groups = {label: groups[label] for label in labels}
         if not chosen and len(groups[labels[0]]) > 2:  # of two seeds both pairs are the same
             for label, averaged in self.averaged.items():
