@@ -14,7 +14,6 @@ Under `preset="released"` cosines below 0 are multiplied by 0.1 instead of cut, 
 public code: biases, batch normalisation, and SAF's answer from a vector of unit length.
 """
 
-import math
 from typing import Literal
 
 import torch
@@ -50,7 +49,7 @@ class ComparesParts(Model):
             return super().similarity(images, captions)
         device = images.local.device.type
         chunk = self.matcher.pairs_at_once * (1 if device == "cpu" else 16)
-        tall = max(min(math.isqrt(chunk), len(images.mask)), 1)
+        tall = max(min(int(chunk**0.5), len(images.mask)), 1)
         with torch.autocast(device, enabled=False):
             columns, score = parts_of(captions, chunk // tall), self.matcher
             rows = [torch.cat([score(part, column) for column in columns], dim=1) for part in parts_of(images, tall)]

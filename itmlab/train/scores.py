@@ -24,6 +24,7 @@ from ..metrics.by_image import CUTOFFS
 from ..metrics.ranking import blocks, check_k, over_folds, require_positives
 from ..models import Encoded, Model, joined
 from ..models.encoded import evaluating
+from ..models.matchers import ComparesParts
 from ..models.pairs import chunks, looked_at, on_device
 from ..session import usual_defaults
 from ..storage import refuse_foreign, write_bytes
@@ -161,7 +162,7 @@ def has_one_feature(model: Model) -> bool:
 def compared(model: Model, images: Any, captions: Any) -> Float[Tensor, "image caption"]:
     """The scores of two results of `side_of`, on the CPU."""
     parts = images if isinstance(images, list) else [images]
-    if not model.compares_parts:
+    if not (isinstance(model, ComparesParts) and model.compares_parts):
         return torch.cat([model.similarity(part, captions).float().cpu() for part in parts])
     rows, alike = zip(*by_length(captions), strict=True)
     scores = [torch.cat([model.similarity(part, few).float().cpu() for few in alike], dim=1) for part in parts]
