@@ -21,7 +21,7 @@ from itmlab.fields import did_you_mean
 from itmlab.metrics.statistics import Interval, holm, smallest_effect, verdict
 from itmlab.train import Comparison, Recipe, compare_runs, ensemble, trained
 
-from ..plots.results import Result, comparison_rows, difference_rows, list_results, load_result
+from ..plots.results import Result, comparison_rows, difference_rows, list_results, load_result, recipes_of
 
 PAPERS = {"fne": "FNE", "sam": "SAM", "tags": "TAGS-DC", "itcontrast": "ITContrast"}
 RECALLS = tuple(f"{direction} R@{k}" for direction in ("i2t", "t2i") for k in (1, 5, 10))
@@ -415,7 +415,7 @@ class Entry:
             oracle, harmful, other = self.controls(claim)
             pairs += [claim.compare[:2], (oracle, claim.compare[1]), (oracle, other), (harmful, other)]
         pairs = [pair for pair in pairs if {*pair} <= {*comparison.labels} and pair[0] != pair[1]]
-        recipes = {label: runs[0].recipe.to_json() for label, runs in comparison.runs.items()}
+        recipes = recipes_of(comparison)
         for label in self.rows.keys() & recipes.keys():
             if "after" in self.rows[label]:  # instead of this machine's path
                 recipes[label]["start"] = f"the run of {self.rows[label]['after']}"

@@ -13,7 +13,7 @@ _NAMES = {  # module -> its public names, imported when first used
     "maps": "draw_attention_maps draw_batch_neighbourhood draw_projection draw_words_on_patch painted",
     "negatives": "Example Pairs draw_explained_words draw_found_words draw_score_scatter draw_synthetic_examples",
     "rankings": "draw_ranked_captions draw_ranked_pictures",
-    "results": "Result comparison_rows difference_rows level_rows list_results load_result save_result",
+    "results": "Result comparison_rows difference_rows level_rows list_results load_result recipes_of save_result",
     "saving": "save write_pages",
     "synthesis": "draw_kernel_memory draw_prototypes",
 }

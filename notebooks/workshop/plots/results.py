@@ -171,6 +171,11 @@ def comparison_rows(comparison: Comparison, group: str = "") -> list[dict[str, A
     return rows
 
 
+def recipes_of(comparison: Comparison) -> dict[str, Any]:
+    """Return the recipes of a comparison by label, as a result keeps them."""
+    return {label: runs[0].recipe.to_json() for label, runs in comparison.runs.items()}
+
+
 def difference_rows(
     comparison: Comparison, pairs: Mapping[str, tuple[str, str]], group: str = ""
 ) -> list[dict[str, Any]]:

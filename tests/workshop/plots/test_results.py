@@ -50,6 +50,7 @@ def test_committed_results_say_how_they_were_measured(name):
     result = load_result(name)
     assert result.name == name and result.command.startswith("python -m workshop") and result.versions["itmlab"]
     assert result.commit and (result.seeds or result.recipes or result.protocol)
+    assert result.recipes or len(result.seeds) < 2
     for row in result.rows:
         assert row["lower"] is None or row["lower"] - 1e-9 <= row["value"] <= row["upper"] + 1e-9, row
         if row["lower"] is not None and row["x"] is None and len(result.seeds) > 1:
