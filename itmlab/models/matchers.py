@@ -47,11 +47,21 @@ class ComparesParts(Model):
         """
         if self.matcher is None:
             return super().similarity(images, captions)
-        device = images.local.device.type
-        chunk = self.matcher.pairs_at_once * (1 if device == "cpu" else 16)
+        if torch.is_grad_enabled():
+            return self._of_blocks(images, captions)
+        # in scoring, captions of as many words each at a time: padding would take twice as long as the words
+        lengths = captions.mask.sum(dim=1)
+        rows = [(lengths == length).nonzero()[:, 0] for length in lengths.unique()]
+        scores = [self._of_blocks(images, without_padding(captions.take(part))) for part in rows]
+        return torch.cat(scores, dim=1)[:, torch.cat(rows).argsort()]
+
+    def _of_blocks(self, images: Encoded, captions: Encoded) -> Float[Tensor, "image caption"]:
+        """Score all pairs, in blocks of at most `pairs_at_once` (on a GPU 16 times as many)."""
+        device, score = images.local.device.type, self.matcher
+        chunk = score.pairs_at_once * (1 if device == "cpu" else 16)
         tall = max(min(int(chunk**0.5), len(images.mask)), 1)
         with torch.autocast(device, enabled=False):
-            columns, score = parts_of(captions, chunk // tall), self.matcher
+            columns = parts_of(captions, chunk // tall)
             rows = [torch.cat([score(part, column) for column in columns], dim=1) for part in parts_of(images, tall)]
             return torch.cat(rows)
 
@@ -68,6 +78,18 @@ def parts_of(items: Encoded, size: int) -> list[Encoded]:
     """Return the items in parts of at most `size`."""
     numbers = torch.arange(len(items.mask), device=items.mask.device)
     return [items.take(rows) for rows in numbers.split(size)]
+
+
+def without_padding(items: Encoded) -> Encoded:
+    """Return items that all have as many parts, without their padding.
+
+    >>> items = Encoded(torch.ones(1, 1), torch.tensor([[[7.0], [8.0], [9.0]]]), torch.tensor([[False, True, True]]))
+    >>> without_padding(items).local
+    tensor([[[8.],
+             [9.]]])
+    """
+    shape = len(items.mask), int(items.mask[0].sum())
+    return items._replace(local=items.local[items.mask].unflatten(0, shape), mask=items.mask.new_ones(shape))
 
 
 class Scan(nn.Module):

@@ -24,7 +24,6 @@ from ..metrics.by_image import CUTOFFS
 from ..metrics.ranking import blocks, check_k, over_folds, require_positives
 from ..models import Encoded, Model, joined
 from ..models.encoded import evaluating
-from ..models.matchers import ComparesParts
 from ..models.pairs import chunks, looked_at, on_device
 from ..session import usual_defaults
 from ..storage import refuse_foreign, write_bytes
@@ -162,21 +161,7 @@ def has_one_feature(model: Model) -> bool:
 def compared(model: Model, images: Any, captions: Any) -> Float[Tensor, "image caption"]:
     """The scores of two results of `side_of`, on the CPU."""
     parts = images if isinstance(images, list) else [images]
-    if not (isinstance(model, ComparesParts) and model.compares_parts):
-        return torch.cat([model.similarity(part, captions).float().cpu() for part in parts])
-    rows, alike = zip(*by_length(captions), strict=True)
-    scores = [torch.cat([model.similarity(part, few).float().cpu() for few in alike], dim=1) for part in parts]
-    return torch.cat(scores)[:, torch.cat(rows).argsort().cpu()]
-
-
-def by_length(captions: Encoded) -> Iterator[tuple[Int64[Tensor, "row"], Encoded]]:
-    """Captions of as many words each, without padding, and their places: SGRAF compares them in half of the time."""
-    lengths = captions.mask.sum(dim=1)
-    for length in lengths.unique().tolist():
-        rows = (lengths == length).nonzero()[:, 0]
-        part = captions.take(rows)
-        words = part.local[part.mask].unflatten(0, (len(rows), length))
-        yield rows, part._replace(local=words, mask=part.mask.new_ones(words.shape[:2]))
+    return torch.cat([model.similarity(part, captions).float().cpu() for part in parts])
 
 
 @torch.no_grad()

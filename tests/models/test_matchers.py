@@ -43,6 +43,16 @@ def test_each_score_of_scan_is_the_papers(kind, pooling, sharp, lse):
             assert float(scores[i, c]) == pytest.approx(stacked_attention(*pair, pooling, sharp, lse), abs=1e-5)
 
 
+@pytest.mark.parametrize("kind", ["scan_t2i", "scan_i2t", "sgr", "saf", "sgraf"])
+def test_scoring_without_padding_gives_the_scores_of_training(kind):
+    model = build(kind)
+    images, captions = encoded(model, captions=[*CAPTIONS, "", "a dog"])
+    assert len({*captions.mask.sum(dim=1).tolist()}) > 2
+    with torch.no_grad():
+        scored = model.similarity(images, captions)
+    torch.testing.assert_close(scored, model.similarity(images, captions).detach())
+
+
 def test_parts_are_the_mapped_regions_and_the_mean_of_both_directions_at_length_one():
     model = build("scan_t2i")
     images, captions = encoded(model)

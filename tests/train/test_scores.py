@@ -15,8 +15,7 @@ from itmlab.train import scores
 from itmlab.train.comparison import compare
 from itmlab.train.mining import mine
 from itmlab.train.run import ensemble
-from itmlab.train.scores import compared, evaluate, relevance_matrix, similarity, write_embeddings
-from tests.models import fragments
+from itmlab.train.scores import evaluate, relevance_matrix, similarity, write_embeddings
 from tests.plain_model import PlainModel
 from tests.refusals import refused
 from tests.train.world import caption_set, micro
@@ -45,14 +44,6 @@ def test_a_model_with_similarity_alone_is_evaluated_the_same(finished, data):
     model = finished.model
     torch.testing.assert_close(similarity(OnlySimilarity(model), data), similarity(model, data), atol=1e-5, rtol=0)
     assert evaluate(OnlySimilarity(model), data) == evaluate(model, data)
-
-
-@pytest.mark.parametrize("kind", ["scan_t2i", "scan_i2t", "sgr", "saf", "sgraf"])
-def test_parts_are_compared_without_padding_as_with_it(kind):
-    model = fragments.build(kind).eval()
-    images, captions = fragments.encoded(model, captions=[*fragments.CAPTIONS, "", "a dog"])
-    assert len({*captions.mask.sum(dim=1).tolist()}) > 2
-    torch.testing.assert_close(compared(model, images, captions), model.similarity(images, captions).detach())
 
 
 def test_it_is_the_recall_of_the_similarities(finished, data):
