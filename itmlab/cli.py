@@ -394,19 +394,14 @@ def run_commands(app: typer.Typer) -> None:
         if os.environ.get("ITMLAB_DEBUG"):
             raise
         if isinstance(error, OSError) and sys.stdout is not None:
-            _discard_output()
+            try:
+                sys.stdout.flush()
+            except OSError:  # what is left goes to nowhere, as Python would fail at its end
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):  # as with `| head`
             sys.exit(1)
         print(f"error: {error if isinstance(error, ItmlabError) else unusable(error)}", file=sys.stderr)
         sys.exit(2)
-
-
-def _discard_output() -> None:
-    """Send what is left of standard output to nowhere if it cannot be written, as Python would fail at its end."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def show(result: Any) -> None:

@@ -174,11 +174,12 @@ def _table(data: "Dataset | DatasetDict") -> tuple["Dataset", list[tuple[str | N
         parts = {None: parts["train"]}
     _check_rows(sum(map(len, parts.values())), "hub")
     features = next(iter(parts.values())).features
-    typed = [name for name, feature in features.items() if isinstance(feature, datasets.Image)]
-    image_column = next(iter(typed), "image")
+    image_column = next((name for name, feature in features.items() if isinstance(feature, datasets.Image)), "image")
     tables = []
     for part in parts.values():
-        _check_column(part, image_column)
+        if image_column not in part.column_names:
+            remedy = f"rename one of {', '.join(map(repr, part.column_names))} with dataset.rename_column"
+            raise ItmlabError(f"there is no column {image_column!r}", where="hub", remedy=remedy)
         try:
             tables.append(part.cast_column(image_column, datasets.Image(decode=False)))
         except Exception as error:  # depends on what the column holds instead
@@ -186,12 +187,6 @@ def _table(data: "Dataset | DatasetDict") -> tuple["Dataset", list[tuple[str | N
             raise ItmlabError(message, where="hub") from None
     places = [(name, row) for name, part in parts.items() for row in range(len(part))]
     return datasets.concatenate_datasets(tables), places, image_column
-
-
-def _check_column(table: "Dataset", column: str) -> None:
-    if column not in table.column_names:
-        remedy = f"rename one of {', '.join(map(repr, table.column_names))} with dataset.rename_column"
-        raise ItmlabError(f"there is no column {column!r}", where="hub", remedy=remedy)
 
 
 def _column(table: "Dataset", names: Sequence[str], where: str) -> list[Any]:

@@ -24,12 +24,7 @@ from .identity import digest_of, file_digest, file_version
 SLACK = 0.05  # how far a box may reach over the edge, as a share of the image
 LARGEST = 2**28  # bytes of all arrays in an .npz: 30,000 regions of 2,048 numbers
 # The arrays that are read from an .npz: numbers of dimensions, kinds of dtypes.
-ARRAYS = {
-    "features": ((2,), "f"),
-    "norm_bb": ((2,), "f"),
-    "conf": ((1, 2), "f"),
-    "objects": ((1,), "US"),
-}
+ARRAYS = {"features": ((2,), "f"), "norm_bb": ((2,), "f"), "conf": ((1, 2), "f"), "objects": ((1,), "US")}
 CONFIDENCE, FEWEST, MOST = 0.2, 10, 100  # which regions of a detector are kept
 
 

@@ -132,9 +132,7 @@ class SeedMean:
 
 
 def seed_mean(
-    values: Float[ndarray, "seed *column"],
-    drawn: Float[ndarray, "draw seed *column"] | None = None,
-    images: int = 2,
+    values: Float[ndarray, "seed *column"], drawn: Float[ndarray, "draw seed *column"] | None = None, images: int = 2
 ) -> SeedMean:
     """Return the mean of paired values over seeds with Student's t, and with the images' uncertainty where known.
 

@@ -315,14 +315,6 @@ class Comparison:
         """A recipe by column: one value per seed, in percent."""
         return dict(zip(self.columns, self._by_seed[label].T.tolist(), strict=True))
 
-    def table(self) -> list[dict[str, Any]]:
-        """A row per recipe: means over seeds by column."""
-        rows = []
-        for label in self.labels:
-            means = {name: float(np.mean(values)) for name, values in self.per_seed(label).items()}
-            rows.append({"recipe": label, "seeds": len(self.seeds), **means})
-        return rows
-
     def intervals(self, label: str, minus: str | None = None) -> dict[str, Interval]:
         """A recipe, or its difference to another one, by column: the mean over seeds, and its interval."""
         estimate = self._estimate(label, minus)

@@ -42,6 +42,7 @@ def train(
     max_steps: int | None = None,
     checkpoint_every: int = 200,
     progress: bool = True,
+    warm_ups: str | Path | None = None,
 ) -> Run:
     """Train `recipe` on the split "train" of `data` (all of it if it has no splits), evaluating on "val" each epoch.
 
@@ -61,6 +62,8 @@ def train(
         max_steps: stop after this number of steps in all.
         checkpoint_every: steps between two checkpoints; there is one after each epoch, too.
         progress: show a progress bar.
+        warm_ups: a folder in which runs that differ only after the warm-up share it. The first of them saves its state
+            there, the others begin with it; their weights are equal to the bit to those of a run that shares nothing.
 
     Raises:
         ItmlabError: a loss that is not finite, splits without "train", a directory of another recipe or data set.
@@ -83,7 +86,7 @@ def train(
         signals_collected() as signals,
     ):
         state = State(recipe, training, accelerator, directory, signals)
-        state.restore()
+        state.restore(warm_ups if accelerator.num_processes == 1 else None)
         if is_first:
             begin(directory, origin)
         accelerator.wait_for_everyone()
@@ -177,6 +180,8 @@ def run_training(
             position.epoch, position.batch = epoch + 1, 0
             position.loss_sum, position.loss_count = 0.0, 0
             state.save()
+            if position.epoch == settings.warm_up_epochs and state.warm_up and not state.warm_up.exists():
+                state.save(state.warm_up)
             state.stop_if_asked()
     if position.best is None:  # stopped early, or nothing is held out
         state.save_model()

@@ -23,6 +23,7 @@ from torch.nn.functional import pad
 
 from ..data.batches import Batch, PairBatches
 from ..data.captionset import CaptionSet
+from ..data.identity import digest_of
 from ..errors import ItmlabError
 from ..models.base import Changes, listed
 from ..storage import atomic_file, write_bytes
@@ -30,6 +31,9 @@ from .directory import CHECKPOINT_FILE, HISTORY_FILE, REMEDY, first_model, load_
 from .recipes import Recipe
 from .session import Interrupted
 from .settings import OptimiserSettings
+
+# Fields of a recipe that have no part in the warm-up.
+AFTER_WARM_UP = {"name", "sampler", "loss", "synthesis", "adaptive_margin", "extra_negatives", "global_features"}
 
 
 @dataclass
@@ -109,8 +113,20 @@ class State:
         # after the model and the task, which draw from torch's numbers as well
         torch.manual_seed(recipe.seed * 1000 + 1 + accelerator.process_index)  # different dropout in every process
 
-    def save(self) -> None:
-        """Write everything that a resume needs, atomically, once all losses are known to be finite."""
+    def _warm_up_file(self, folder: str | Path) -> Path:
+        """The file in which runs that differ only after the warm-up share their state at its end."""
+        recipe = {name: value for name, value in self.recipe.to_json().items() if name not in AFTER_WARM_UP}
+        by_features = self.model.compares_parts and self.task.objective.by_features
+        begun_with = digest_of([*self.model.state_dict().values()]).hex()
+        alike = [recipe, begun_with, by_features, self.data.fingerprint]
+        return Path(folder) / f"{digest_of(json.dumps(alike, sort_keys=True)).hex()}.pt"
+
+    def save(self, path: Path | None = None) -> None:
+        """Write everything that a resume needs, atomically, once all losses are known to be finite.
+
+        Args:
+            path: the file, by default the run's checkpoint.
+        """
         if self.unread:
             self.read_losses()
         self.history.flush()
@@ -128,21 +144,32 @@ class State:
             "task": self.task.state_dict(),
             "sampler": self.generator.get_state(),
             "random": {name: self.accelerator.gather(numbers[None].to(device)) for name, numbers in random.items()},
+            "history": (self.directory / HISTORY_FILE).read_text("utf-8") if path else "",
         }
         if self.is_first:
-            with atomic_file(self.checkpoint) as file:
+            with atomic_file(path or self.checkpoint) as file:
                 torch.save(state, file)
 
-    def restore(self) -> None:
-        """Continue from the checkpoint, if there is one.
+    def restore(self, warm_ups: str | Path | None = None) -> None:
+        """Continue from the checkpoint if there is one, else from the end of a warm-up that another run has shared.
+
+        Args:
+            warm_ups: the folder of shared warm-ups. A loss with weights of its own shares none.
 
         Raises:
             ItmlabError: it is damaged, holds anything but tensors, numbers and texts, or does not fit this run.
         """
-        if not self.checkpoint.exists():
+        shares = warm_ups and self.recipe.data.warm_up_epochs and self.task.heads is None
+        self.warm_up = self._warm_up_file(warm_ups) if shares else None
+        path = self.checkpoint if self.checkpoint.exists() else self.warm_up
+        if path is None or not path.exists():
             return
         try:
-            state = load_checkpoint(self.checkpoint)
+            state = load_checkpoint(path)
+            if path is self.warm_up:
+                begun = {name: state["task"][name] for name in ("memory", "momentum", "draws") if name in state["task"]}
+                state["task"] = self.task.state_dict() | begun
+                write_bytes(self.directory / HISTORY_FILE, state["history"].encode())
             self.position = Position(**state["position"])
             self.learnt.load_state_dict(state["model"])
             self.optimiser.load_state_dict(state["optimiser"])
@@ -158,7 +185,7 @@ class State:
         except Exception as error:  # damage, and tensors that do not fit, have many types
             reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
             message = f"the checkpoint is damaged or does not fit this run: {reason}"
-            raise ItmlabError(message, where=str(self.checkpoint), remedy=REMEDY) from None
+            raise ItmlabError(message, where=str(path), remedy=REMEDY) from None
 
     def save_model(self) -> None:
         """Write the weights as they are."""

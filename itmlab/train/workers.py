@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import psutil
 import torch
@@ -75,8 +76,8 @@ def trained(
     def stand() -> str:
         return f"{sum(map(is_done, every))} of {len(every)} runs in {run_root} are trained; compare again to resume"
 
-    with stopped_in_words(stand):
-        train_all({path: recipe for path, recipe in every.items() if not is_done(path)}, data, jobs, progress)
+    with stopped_in_words(stand), TemporaryDirectory(prefix="itmlab-warm-ups-") as folder:
+        train_all({path: recipe for path, recipe in every.items() if not is_done(path)}, data, jobs, progress, folder)
         # all of them are trained: this opens them, and refuses a directory that has another run
         return {label: [train(recipe, data, path) for path, recipe in group.items()] for label, group in runs.items()}
 
@@ -97,8 +98,8 @@ def directory_name(label: str, recipe: Recipe, data: CaptionSet) -> str:
     return f"{plain}-{hashlib.sha256(content.encode()).hexdigest()[:8]}"
 
 
-def train_all(runs: Mapping[Path, Recipe], data: CaptionSet, jobs: int | None, progress: bool) -> None:
-    """Train every recipe in its directory, `jobs` at a time.
+def train_all(runs: Mapping[Path, Recipe], data: CaptionSet, jobs: int | None, progress: bool, shared: str) -> None:
+    """Train every recipe in its directory, `jobs` at a time; those that begin alike share their warm-up in a folder.
 
     Each run gets an equal share of the cores, however few are left to train, so that its weights do not depend on that.
     On a GPU, under `accelerate launch` and with one job, runs are trained one after the other in this process.
@@ -111,10 +112,10 @@ def train_all(runs: Mapping[Path, Recipe], data: CaptionSet, jobs: int | None, p
     jobs = jobs or (1 if torch.cuda.is_available() or world_size() > 1 else cores())
     if jobs == 1:
         for directory, recipe in runs.items():
-            train(recipe, data, directory, progress=progress)
+            train(recipe, data, directory, progress=progress, warm_ups=shared)
         return
-    threads, work = max(1, cores() // jobs), delayed(_train_in_worker)
-    tasks = [work(recipe, data, path, threads, custom_classes(recipe), os.getpid()) for path, recipe in runs.items()]
+    threads, parent, work = max(1, cores() // jobs), os.getpid(), delayed(_train_in_worker)
+    tasks = [work(recipe, data, path, custom_classes(recipe), shared, threads, parent) for path, recipe in runs.items()]
     workers = max(2, min(jobs, len(runs)))  # joblib would use this process as the only worker
     try:
         with (
@@ -144,7 +145,7 @@ def custom_classes(recipe: Recipe) -> dict[tuple[str, str], type]:
 
 
 def _train_in_worker(
-    recipe: Recipe, data: CaptionSet, directory: Path, threads: int, classes: dict, parent: int
+    recipe: Recipe, data: CaptionSet, directory: Path, classes: dict, shared: str, threads: int, parent: int
 ) -> str | None:
     """Train one run in a worker process and return the message of an error."""
     _stop_without(parent)
@@ -152,7 +153,7 @@ def _train_in_worker(
         setattr(sys.modules[module], name, cls)
     torch.set_num_threads(threads)
     try:
-        train(recipe, data, directory, progress=False)
+        train(recipe, data, directory, progress=False, warm_ups=shared)
     except (ItmlabError, Interrupted) as error:
         if os.getppid() != parent:
             os._exit(1)  # no process takes the result, and the worker would wait for its next task

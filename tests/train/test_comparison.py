@@ -53,11 +53,11 @@ def test_each_seed_has_the_recall_of_its_run(trained, data):
 
 def test_the_table_has_means_and_differences_are_paired(trained):
     _, _, comparison = trained
-    first, second = comparison.table()
-    assert first["recipe"] == "triplet" and first["seeds"] == 2
-    assert first["RSum"] == pytest.approx(np.mean(comparison.per_seed("triplet")["RSum"]))
+    first, second = (np.array(comparison.per_seed(label)["RSum"]) for label in comparison.labels)
+    assert comparison.labels[0] == "triplet" and len(first) == 2
+    assert comparison.intervals("triplet")["RSum"].value == pytest.approx(first.mean())
     value, lower, upper = comparison.difference("<b>FNE</b>")["RSum"]
-    assert value == pytest.approx(second["RSum"] - first["RSum"]) and lower <= value <= upper
+    assert value == pytest.approx((second - first).mean()) and lower <= value <= upper
     assert comparison.difference("triplet")["RSum"] == (0.0, 0.0, 0.0)
     assert all(lower <= value <= upper for value, lower, upper in comparison.intervals("triplet").values())
 
@@ -247,9 +247,7 @@ def test_custom_metrics_are_compared_image_by_image(trained, data):
         return values
 
     compared = compare_runs(comparison.runs, data, metrics={"brightness": brightness}, **QUIET)
-    first, second = compared.table()
-    assert first["RSum"] == pytest.approx(comparison.table()[0]["RSum"])
-    assert second["brightness"] - first["brightness"] == pytest.approx(-4), "3 letters beside 7"
+    assert compared.per_seed("triplet")["RSum"] == pytest.approx(comparison.per_seed("triplet")["RSum"])
     assert compared.difference("<b>FNE</b>")["brightness"] == pytest.approx((-4, -4, -4))
     assert "brightness − triplet" in repr(compared)
     refused("there is a measure 'RSum'", compare_runs, comparison.runs, data, metrics={"RSum": brightness}, **QUIET)

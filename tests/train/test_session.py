@@ -24,7 +24,7 @@ def compared(data, root):
     recipe = micro("triplet", data__epochs=1, data__warm_up_epochs=0)
     options = {"seeds": [0], "run_root": root, "split": "train", "jobs": 1, "progress": False}
     table = itmlab.compare([recipe], data, **options)
-    return table.table(), {path.name: path.read_bytes() for path in root.rglob("*.safetensors")}
+    return table.per_seed(recipe.name), {path.name: path.read_bytes() for path in root.rglob("*.safetensors")}
 
 
 @pytest.fixture(scope="module")

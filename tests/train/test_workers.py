@@ -13,10 +13,16 @@ import pytest
 from typer.testing import CliRunner
 
 from itmlab import cli, train
+from itmlab.losses import InfoNCE
+from itmlab.samplers import FalseNegativeEliminating
+from itmlab.synthesis import SynHNC
 from itmlab.train.comparison import compare
 from itmlab.train.session import Interrupted, stopped_in_words
+from itmlab.train.settings import MemorySettings
+from itmlab.train.step_dual import DualEncoderTask
+from itmlab.train.workers import trained
 from tests.refusals import refused
-from tests.train.world import micro
+from tests.train.world import micro, small_world
 
 SCRIPT = """
 import signal, sys
@@ -64,6 +70,27 @@ def wait_for(process, word):
 
 def weights(root):
     return {path.parts[-3:]: path.read_bytes() for path in root.rglob("*.safetensors")}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("memory", [None, MemorySettings(length=20)], ids=["batch", "memory"])
+def test_runs_that_differ_after_the_warm_up_share_it_and_end_as_if_they_did_not(tmp_path, memory, monkeypatch):
+    recipe = micro("hardest", memory=memory, data__epochs=3, data__warm_up_epochs=2)
+    fne = recipe.replace(sampler=FalseNegativeEliminating(minimum_positives=4))
+    last = recipe.replace(sampler=None, loss=InfoNCE(0.1)) if memory else recipe.replace(synthesis=SynHNC())
+    recipes, data = {"hardest": recipe, "FNE": fne, "last": last}, small_world()
+    steps, after_step = [], DualEncoderTask.after_step
+    monkeypatch.setattr(DualEncoderTask, "after_step", lambda task: steps.append(after_step(task)))
+    shared = trained(recipes, data, seeds=1, run_root=tmp_path / "shared", jobs=1, progress=False)
+    together = len(steps)
+    for name, (run,) in shared.items():
+        alone = train(recipes[name], data, tmp_path / "alone" / name, progress=False)
+        assert alone.history == run.history
+        weights = [(one.directory / "model.safetensors").read_bytes() for one in (alone, run)]
+        assert weights[0] == weights[1]
+        assert {path.name for path in run.directory.iterdir()} == {path.name for path in alone.directory.iterdir()}
+    assert 9 * together == 5 * (len(steps) - together), "two epochs of one run and the last epoch of three, not nine"
+    assert len([*(tmp_path / "shared").iterdir()]) == 3
 
 
 @pytest.mark.slow
