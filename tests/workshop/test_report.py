@@ -1,11 +1,13 @@
 """The report's pages measure their own results."""
 
 import ast
+import inspect
 
 import pytest
 from workshop import analysis, papers, plots, report
 
 import itmlab
+from itmlab.train import loop
 from tests.refusals import refused
 
 
@@ -42,3 +44,15 @@ def test_what_the_code_of_a_page_uses_exists(name):
             exec(ast.unparse(node), {})
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in MODULES:
             assert hasattr(MODULES[node.value.id], node.attr), f"{node.value.id}.{node.attr}"
+        function = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+        if function.partition(".")[0] in MODULES and "(" not in function:
+            refused_options = {option.arg for option in node.keywords} - options_of(function, node)
+            assert not refused_options, ast.unparse(node)
+
+
+def options_of(name: str, call: ast.Call) -> set[str | None]:
+    """The options that a function takes, or all that the call has where it takes any."""
+    function = loop.train if name == "itmlab.train" else eval(name, dict(MODULES))  # a module that can be called
+    parameters = inspect.signature(function).parameters.values()
+    takes_any = any(parameter.kind == parameter.VAR_KEYWORD for parameter in parameters)
+    return {option.arg for option in call.keywords} if takes_any else {*(one.name for one in parameters), None}
