@@ -50,7 +50,8 @@ def trained(
 ) -> dict[str, list[Run]]:
     """Train each recipe with each seed, as `compare` does, without comparing them.
 
-    Use it to compare on other images than those of `data`: `compare_runs(trained(…), other)`.
+    Use it to compare on other images than those of `data`: `compare_runs(trained(…), other)`. Runs that differ only
+    after the warm-up train it once; their weights are equal to the bit to those of a run alone.
 
     Args:
         recipes: recipes with different names, or recipes by label.
