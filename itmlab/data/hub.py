@@ -42,8 +42,7 @@ def read_hub(root: str | Path | None, faults: Faults, *, dataset: Any = None) ->
         raise ItmlabError("no data set was named", where=faults.name, remedy="give dataset= (an object, path or name)")
     table, places, image_column = _table(_opened(source))
     pictures = Pictures(table, image_column, root=_local_folder(source))
-    if not set(CAPTION_COLUMNS) & set(table.column_names):
-        _check_column(table, "caption")
+    _check_column(table, *CAPTION_COLUMNS)
     captions = _column(table, CAPTION_COLUMNS, faults.name)
     splits, ids = _column(table, ("split",), faults.name), _column(table, ("image_id",), faults.name)
     groups = content_groups(pictures).tolist() if any(identifier is not None for identifier in ids) else []
@@ -123,8 +122,7 @@ def _check_inside(folder: Path, name: Any) -> None:
 
 def _check_rows(count: int, where: str) -> None:
     if count > MOST_ROWS:
-        remedy = f"divide it; at most {MOST_ROWS:,} are read"
-        raise ItmlabError(f"{count:,} rows", where=one_line(where), remedy=remedy)
+        raise ItmlabError(f"{count:,} rows", where=one_line(where), remedy=f"divide it; at most {MOST_ROWS:,} are read")
 
 
 def _check_saved(folder: Path) -> None:
@@ -177,9 +175,7 @@ def _table(data: "Dataset | DatasetDict") -> tuple["Dataset", list[tuple[str | N
     image_column = next((name for name, feature in features.items() if isinstance(feature, datasets.Image)), "image")
     tables = []
     for part in parts.values():
-        if image_column not in part.column_names:
-            remedy = f"rename one of {', '.join(map(repr, part.column_names))} with dataset.rename_column"
-            raise ItmlabError(f"there is no column {image_column!r}", where="hub", remedy=remedy)
+        _check_column(part, image_column)
         try:
             tables.append(part.cast_column(image_column, datasets.Image(decode=False)))
         except Exception as error:  # depends on what the column holds instead
@@ -187,6 +183,12 @@ def _table(data: "Dataset | DatasetDict") -> tuple["Dataset", list[tuple[str | N
             raise ItmlabError(message, where="hub") from None
     places = [(name, row) for name, part in parts.items() for row in range(len(part))]
     return datasets.concatenate_datasets(tables), places, image_column
+
+
+def _check_column(table: "Dataset", *names: str) -> None:
+    if not set(names) & set(table.column_names):
+        remedy = f"rename one of {', '.join(map(repr, table.column_names))} with dataset.rename_column"
+        raise ItmlabError(f"there is no column {' or '.join(map(repr, sorted(names)))}", where="hub", remedy=remedy)
 
 
 def _column(table: "Dataset", names: Sequence[str], where: str) -> list[Any]:
