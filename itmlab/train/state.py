@@ -114,7 +114,7 @@ class State:
         torch.manual_seed(recipe.seed * 1000 + 1 + accelerator.process_index)  # different dropout in every process
 
     def _warm_up_file(self, folder: str | Path) -> Path:
-        """The file in which runs that differ only after the warm-up share their state at its end."""
+        """Return the file in which runs that differ only after the warm-up share their state at its end."""
         recipe = {name: value for name, value in self.recipe.to_json().items() if name not in AFTER_WARM_UP}
         by_features = self.model.compares_parts and self.task.objective.by_features
         begun_with = digest_of([*self.model.state_dict().values()]).hex()
