@@ -49,7 +49,7 @@ class ComparesParts(Model):
             return super().similarity(images, captions)
         if torch.is_grad_enabled():
             return self._of_blocks(images, captions)
-        # in scoring, captions of one length at a time, as padding would more than double the time; training keeps its order
+        # in scoring, captions of one length at a time, as padding would more than double the time
         lengths = captions.mask.sum(dim=1)
         rows = [(lengths == length).nonzero()[:, 0] for length in lengths.unique()]
         scores = [self._of_blocks(images, without_padding(captions.take(part))) for part in rows]
